@@ -45,7 +45,9 @@ static void write_files(FILE *to, const cli_solve_run *run, const tess_solve_opt
         const char *option, *file;
     } files[] = {{run->session->options->resume != NULL ? "resume" : "initial-guess", run->initial_guess},
                  {"coordinates", run->nullspace != NULL && amg ? run->nullspace->coordinates : NULL},
-                 {"near-nullspace", run->nullspace != NULL && amg ? run->nullspace->vectors : NULL}};
+                 {"near-nullspace", run->nullspace != NULL && amg ? run->nullspace->vectors : NULL},
+                 {"saddle-index", run->saddle != NULL ? run->saddle->index : NULL},
+                 {"saddle-schur-matrix", run->saddle != NULL ? run->saddle->schur : NULL}};
     char name[CLI_QUOTED_LENGTH];
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
         if (files[i].file == NULL) { continue; }

@@ -231,6 +231,22 @@ void cli_free_nullspace(cli_nullspace *nullspace);
 /* Adds the files' names to an object. */
 void cli_add_nullspace_json(json_t *object, const cli_nullspace *nullspace);
 
+/* ---- saddle.c: the rows and the matrix of saddle, from files ---- */
+
+typedef struct cli_saddle {
+    const char *index, *schur; /* files; NULL: not given */
+    int64_t *rows;             /* what the options of saddle point to */
+    tess_matrix *matrix;
+} cli_saddle;
+extern const struct argp cli_saddle_argp; /* --saddle-index --saddle-schur-matrix; input: cli_saddle */
+/* Refuses the options above for other preconditioners: returns 0 or CLI_USAGE, message printed. */
+int cli_check_saddle(const cli_saddle *saddle, const tess_precond_options *precond);
+/* Reads the files, and sets the options. Returns an exit code, message printed. Free it in any case. */
+int cli_load_saddle(tess_context *ctx, cli_saddle *saddle, tess_saddle_options *options);
+void cli_free_saddle(cli_saddle *saddle);
+/* Adds the files' names to an object. */
+void cli_add_saddle_json(json_t *object, const cli_saddle *saddle);
+
 /* ---- plot.c: a picture of the precisions ---- */
 
 typedef struct cli_plot {
@@ -293,6 +309,7 @@ typedef struct cli_solve_run {
     const char *device;        /* the argument of --device; NULL: not given, or auto */
     const char *device_why;    /* why auto took that of ctx; NULL: there was no choice */
     const cli_nullspace *nullspace;
+    const cli_saddle *saddle;
     const cli_session *session;
     const cli_preset *preset;
     const struct cli_column_list *columns; /* of several right-hand sides */

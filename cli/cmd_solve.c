@@ -88,6 +88,7 @@ static error_t parse_solve(int key, char *arg, struct argp_state *state)
         state->child_inputs[4] = &options->host;
         state->child_inputs[5] = &options->stop;
         state->child_inputs[6] = &options->nullspace;
+        state->child_inputs[7] = &options->saddle;
         return 0;
     case ARGP_KEY_ARG:
     case ARGP_KEY_NO_ARGS: cli_take_matrix(state, arg, &options->matrix); return 0;
@@ -96,10 +97,10 @@ static error_t parse_solve(int key, char *arg, struct argp_state *state)
     }
 }
 
-static const struct argp_child solve_children[] = {{&cli_method_argp, 0, NULL, 0},    {&cli_precond_argp, 0, NULL, 0},
-                                                   {&cli_storage_argp, 0, NULL, 0},   {&cli_device_argp, 0, NULL, 0},
-                                                   {&cli_host_argp, 0, NULL, 0},      {&cli_stop_argp, 0, NULL, 0},
-                                                   {&cli_nullspace_argp, 0, NULL, 0}, {0}};
+static const struct argp_child solve_children[] = {
+    {&cli_method_argp, 0, NULL, 0},    {&cli_precond_argp, 0, NULL, 0}, {&cli_storage_argp, 0, NULL, 0},
+    {&cli_device_argp, 0, NULL, 0},    {&cli_host_argp, 0, NULL, 0},    {&cli_stop_argp, 0, NULL, 0},
+    {&cli_nullspace_argp, 0, NULL, 0}, {&cli_saddle_argp, 0, NULL, 0},  {0}};
 static const struct argp solve_argp = {
     .options = solve_argp_options,
     .parser = parse_solve,
@@ -126,7 +127,8 @@ static int check_options(solve_options *options)
     const char *asked = options->solve.automatic.choices;
     const char *choices = asked != NULL && strcmp(asked, "none") != 0 ? asked : NULL;
     const cli_files files = {.input = {options->matrix, options->rhs.path, options->initial_guess, options->stop.resume,
-                                       options->nullspace.coordinates, options->nullspace.vectors, choices},
+                                       options->nullspace.coordinates, options->nullspace.vectors,
+                                       options->saddle.index, options->saddle.schur, choices},
                              .resume = options->stop.resume,
                              .output = {{"json", &options->host.json},
                                         {"history", &options->history},
@@ -136,6 +138,7 @@ static int check_options(solve_options *options)
                              .force = options->host.force};
     int code = cli_check_own_file("choices", choices, false);
     if (code == 0) { code = cli_check_nullspace(&options->nullspace, &options->solve.precond); }
+    if (code == 0) { code = cli_check_saddle(&options->saddle, &options->solve.precond); }
     return code == 0 ? cli_prepare_files(&files) : code;
 }
 
@@ -166,6 +169,7 @@ static int solve(solve_options *options, const cli_preset *preset)
     if (code == 0) { code = cli_solve_transform(options, &o); }
     if (code == 0) { code = cli_solve_load(options, &o); }
     if (code == 0) { code = cli_load_nullspace(o.ctx, o.matrix.a, &options->nullspace, &options->solve.precond.amg); }
+    if (code == 0) { code = cli_load_saddle(o.ctx, &options->saddle, &options->solve.precond.saddle); }
     if (code == 0) { code = cli_solve_run_columns(options, &o, &progress); }
     if (code == 0 || (code == CLI_BREAKDOWN && o.solver == NULL)) {
         code = cli_solve_report(options, &o, preset, start);
@@ -177,6 +181,7 @@ static int solve(solve_options *options, const cli_preset *preset)
     cli_columns_free(&o.solution);
     cli_column_list_free(&o.columns);
     cli_free_nullspace(&options->nullspace);
+    cli_free_saddle(&options->saddle);
     tess_vector_destroy(o.b);
     tess_vector_destroy(o.x);
     tess_matrix_destroy(o.matrix.a);

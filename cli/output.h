@@ -10,7 +10,7 @@
 
 /* ---- files.c ---- */
 
-enum { CLI_MAX_FILES = 8 };
+enum { CLI_MAX_FILES = 10 };
 typedef struct cli_output {
     const char *option; /* without dashes */
     const char **path;  /* where its value is; NULL there: not given */

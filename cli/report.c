@@ -240,6 +240,7 @@ static json_t *options_json(const cli_solve_run *run)
     cli_add_options_json(options, &o, TESS_OPTION_OF_SOLVE);
     cli_add_precond_json(options, &o.precond);
     cli_add_nullspace_json(options, run->nullspace);
+    cli_add_saddle_json(options, run->saddle);
     add_choices_json(options, run);
     json_object_set_new(options, "rhs", cli_json_text(cli_vector_describe(run->rhs, rhs, sizeof rhs)));
     json_object_set_new(options, "initial_guess",

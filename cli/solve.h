@@ -20,6 +20,7 @@ typedef struct solve_options {
     bool monitor, explain;
     bool transformed; /* --system transformed: the matrix is scaled and reordered before all else */
     cli_nullspace nullspace;
+    cli_saddle saddle;
 } solve_options;
 
 typedef struct solve_objects {

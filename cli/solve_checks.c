@@ -75,6 +75,10 @@ static void check_system(struct argp_state *state, const solve_options *options)
         cli_refuse(state, "--system transformed does not go with --coordinates or --near-nullspace, which are of the "
                           "original rows");
     }
+    if (options->saddle.index != NULL || options->saddle.schur != NULL) {
+        cli_refuse(state, "--system transformed does not go with --saddle-index or --saddle-schur-matrix, which are of "
+                          "the original rows");
+    }
 }
 
 static void check_engine(struct argp_state *state, const solve_options *options)

@@ -99,6 +99,7 @@ int cli_solve_report(const solve_options *options, const solve_objects *o, const
                          .device_why = o->device_why[0] == '\0' ? NULL : o->device_why,
                          .session = &o->session,
                          .nullspace = &options->nullspace,
+                         .saddle = &options->saddle,
                          .preset = preset,
                          .assignment = assigned ? &assignment : NULL,
                          .findings = &o->findings,

@@ -176,11 +176,35 @@ static PetscErrorCode as_aij(Mat block, Mat *out)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The rows of the second block of saddle: an index set that the caller has composed with the matrix under
+   "tessera_saddle_index", of this process' rows from 0. */
+static PetscErrorCode take_saddle_index(Mat A, tess_saddle_options *saddle, int64_t **index)
+{
+    IS set;
+    PetscInt count;
+    const PetscInt *rows;
+
+    PetscFunctionBegin;
+    PetscCall(PetscObjectQuery((PetscObject)A, "tessera_saddle_index", (PetscObject *)&set));
+    if (!set) { PetscFunctionReturn(PETSC_SUCCESS); }
+    PetscCall(ISGetLocalSize(set, &count));
+    PetscCall(PetscMalloc1((size_t)count + 1, index));
+    PetscCall(ISGetIndices(set, &rows));
+    for (PetscInt i = 0; i < count; i++) {
+        (*index)[i] = rows[i];
+    }
+    PetscCall(ISRestoreIndices(set, &rows));
+    saddle->index = *index;
+    saddle->index_count = count;
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode make_precond(PC pc, const tp_rows *rows, tess_matrix **matrix, tess_precond **precond,
                                    int *failed)
 {
     tess_precond_options options;
     double *columns = NULL;
+    int64_t *index = NULL;
     tess_status status;
 
     PetscFunctionBegin;
@@ -189,8 +213,10 @@ static PetscErrorCode make_precond(PC pc, const tp_rows *rows, tess_matrix **mat
     if (options.kind == TESS_PRECOND_AMG) {
         PetscCall(take_near_nullspace(pc->data, pc->pmat, &options.amg, &columns));
     }
+    if (options.kind == TESS_PRECOND_SADDLE) { PetscCall(take_saddle_index(pc->pmat, &options.saddle, &index)); }
     status = tess_precond_create(*matrix, &options, precond);
     PetscCall(PetscFree(columns));
+    PetscCall(PetscFree(index));
     PetscCall(take_status(pc, status, failed));
     PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -61,7 +61,7 @@ static PetscErrorCode set_precision(const char *text, tp_words *words)
         o->kind == TESS_PRECOND_LU || o->kind == TESS_PRECOND_CHOLESKY || o->kind == TESS_PRECOND_POLYNOMIAL;
 
     PetscFunctionBegin;
-    if (o->kind == TESS_PRECOND_AMG) {
+    if (o->kind == TESS_PRECOND_AMG || o->kind == TESS_PRECOND_SADDLE) {
         PetscCall(set_word(words, "amg-precision", text, ""));
         PetscFunctionReturn(PETSC_SUCCESS);
     }

@@ -4,7 +4,7 @@
  *
  *     tess_precond_options_parse("ilu0", &options);      none, jacobi, block-jacobi:8, polynomial:10, ilu0,
  *                                                       ic0, ilut:1e-3:10, ict, iluk:1, lu, cholesky,
- *                                                       jacobi-sweeps:3, amg; of a solve also auto
+ *                                                       jacobi-sweeps:3, amg, saddle; of a solve also auto
  *     tess_precond_create(a, &options, &m);
  *     tess_precond_apply(m, r, z);
  *
@@ -53,6 +53,7 @@ typedef enum tess_precond_kind {
     TESS_PRECOND_CHOLESKY = 10,      /**< complete Cholesky factors, from the lower triangle */
     TESS_PRECOND_JACOBI_SWEEPS = 11, /**< Jacobi iterations from zero, in steps of rising precision */
     TESS_PRECOND_AMG = 12,           /**< algebraic multigrid: a cycle */
+    TESS_PRECOND_SADDLE = 14,        /**< the blocks of a saddle point, and an approximate Schur complement */
     TESS_PRECOND_AUTO = 999,         /**< in options of a solve: chosen with solver auto, else none (automatic.h) */
     TESS_PRECOND_SHELL = 1000        /**< the user's own function: tess_precond_create_shell */
 } tess_precond_kind;
@@ -199,6 +200,39 @@ typedef struct tess_jacobi_sweeps_options {
     int64_t reserved[4]; /**< zeros */
 } tess_jacobi_sweeps_options;
 
+/** How saddle combines A, the first block, and S, the Schur complement C - B A^-1 F of [A F; B C]. */
+typedef enum tess_saddle_factorization {
+    TESS_SADDLE_AUTO = 0,  /**< diag in minres, else upper (default) */
+    TESS_SADDLE_DIAG = 1,  /**< [A 0; 0 -S]: positive definite where A is */
+    TESS_SADDLE_LOWER = 2, /**< [A 0; B S] */
+    TESS_SADDLE_UPPER = 3, /**< [A F; 0 S] */
+    TESS_SADDLE_FULL = 4   /**< [A 0; B S] [I A^-1 F; 0 I]: two solves with A */
+} tess_saddle_factorization;
+
+/** What saddle takes for the Schur complement. */
+typedef enum tess_saddle_schur {
+    TESS_SCHUR_AUTO = 0,  /**< by the rows of A: docs/howto/saddle-points.md (default) */
+    TESS_SCHUR_LOCAL = 1, /**< a diagonal: of each constraint, with A of the unknowns that it couples */
+    TESS_SCHUR_SELFP = 2, /**< C - B diag(A)^-1 F, as SIMPLE has it */
+    TESS_SCHUR_LSC = 3,   /**< BFBt: two solves with B diag(A)^-1 F around a product with A */
+    TESS_SCHUR_USER = 4   /**< schur_matrix */
+} tess_saddle_schur;
+
+/** Options of saddle. docs/reference/preconditioners.md */
+typedef struct tess_saddle_options {
+    tess_saddle_factorization factorization; /**< --saddle-schur-fact-type (auto) */
+    tess_saddle_schur schur;                 /**< --saddle-schur-precondition (auto) */
+    /** --saddle-a-precond, --saddle-schur-precond: what solves with A, and with the matrix for S: jacobi, ilu0, ic0,
+        amg, lu, cholesky or auto (default): by the matrix. */
+    tess_precond_kind a_precond, schur_precond;
+    int64_t index_count;  /**< rows of the second block; 0 (default): rows without a diagonal, or with a small one */
+    const int64_t *index; /**< their numbers from 0, on the host; the caller keeps them as long as the solver */
+    /** Of schur user: index_count rows, in their ascending order, such as the mass matrix of pressure; of either sign.
+        Assembled, of the same context; held. */
+    const tess_matrix *schur_matrix;
+    int64_t reserved[4]; /**< zeros */
+} tess_saddle_options;
+
 /** Options: those of every preconditioner, then a member for each kind. tess_precond_options_init sets the defaults. */
 typedef struct tess_precond_options {
     size_t size;            /**< sizeof(tess_precond_options) */
@@ -214,6 +248,7 @@ typedef struct tess_precond_options {
     tess_direct_options direct;
     tess_amg_options amg;
     tess_jacobi_sweeps_options jacobi_sweeps;
+    tess_saddle_options saddle;
     int64_t reserved[4]; /**< zeros */
 } tess_precond_options;
 
@@ -241,8 +276,8 @@ static inline void tess_precond_options_init(tess_precond_options *options)
  * INVALID_ARGUMENT: a value of an option. UNSUPPORTED: a stored matrix, a combination that the kind does not take; lu
  * and cholesky without MUMPS and cuDSS. OUT_OF_MEMORY: memory; a factorization beyond direct.memory_limit.
  * Tests: tests/unit/test_precond.c, test_precond_precisions.c, test_polynomial.c, test_incomplete.c, test_triangular.c,
- * test_merged.c, test_incomplete_solves.c, test_fill.c, test_direct.c; tests/gpu/test_precond.c, test_incomplete.c,
- * test_incomplete_kernels.c
+ * test_merged.c, test_incomplete_solves.c, test_fill.c, test_direct.c, test_saddle.c; tests/gpu/test_precond.c,
+ * test_incomplete.c, test_incomplete_kernels.c
  */
 TESS_EXPORT tess_status tess_precond_create(const tess_matrix *a, const tess_precond_options *options,
                                             tess_precond **out);
@@ -363,11 +398,16 @@ TESS_EXPORT const char *tess_amg_cycle_name(tess_amg_cycle cycle);
 TESS_EXPORT tess_status tess_amg_cycle_parse(const char *name, tess_amg_cycle *out);
 TESS_EXPORT const char *tess_amg_smoother_name(tess_amg_smoother smoother);
 TESS_EXPORT tess_status tess_amg_smoother_parse(const char *name, tess_amg_smoother *out);
+TESS_EXPORT const char *tess_saddle_factorization_name(tess_saddle_factorization factorization);
+TESS_EXPORT tess_status tess_saddle_factorization_parse(const char *name, tess_saddle_factorization *out);
+TESS_EXPORT const char *tess_saddle_schur_name(tess_saddle_schur schur);
+TESS_EXPORT tess_status tess_saddle_schur_parse(const char *name, tess_saddle_schur *out);
 TESS_EXPORT const char *tess_precond_kind_name(tess_precond_kind kind);
 TESS_EXPORT tess_status tess_precond_kind_parse(const char *name, tess_precond_kind *out);
 /**
  * Parses `none`, `jacobi`, `block-jacobi[:K]`, `polynomial[:D]`, `ilu0`, `ic0`, `ilut[:T[:F]]`, `ict[:T[:F]]`,
- * `iluk[:K]`, `lu`, `cholesky`, `jacobi-sweeps[:N]`, `amg` or `auto`, and sets all other options to their defaults.
+ * `iluk[:K]`, `lu`, `cholesky`, `jacobi-sweeps[:N]`, `amg`, `saddle` or `auto`, and sets all other options to their
+ * defaults.
  * Errors: INVALID_ARGUMENT.
  */
 TESS_EXPORT tess_status tess_precond_options_parse(const char *text, tess_precond_options *out);

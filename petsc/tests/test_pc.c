@@ -330,6 +330,59 @@ static PetscErrorCode bad_options_are_refused(void)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Chains of four unknowns and a constraint on each, which is the last row of its chain; all of this process. */
+static PetscErrorCode chains(const char *prefix, double c, Mat *A)
+{
+    const PetscInt rows = 5 * 12;
+    PetscInt first;
+
+    PetscFunctionBegin;
+    PetscCall(MatCreateAIJ(PETSC_COMM_WORLD, rows, rows, PETSC_DETERMINE, PETSC_DETERMINE, 5, NULL, 0, NULL, A));
+    PetscCall(MatSetOptionsPrefix(*A, prefix));
+    PetscCall(MatGetOwnershipRange(*A, &first, NULL));
+    for (PetscInt i = 0; i < rows; i++) {
+        const PetscInt place = i % 5, chain = i - place;
+        for (PetscInt j = 0; j < 5; j++) {
+            const double beside = j == 4 || place == 4 ? 1.0 : j == place + 1 || j == place - 1 ? -1.0 : 0.0;
+            const double value = j != place ? beside : j == 4 ? c : 2.5 + (double)i / (double)rows;
+            if (value != 0.0) { PetscCall(MatSetValue(*A, first + i, first + chain + j, value, INSERT_VALUES)); }
+        }
+    }
+    PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The rows of the second block are found, or named by an index set: those of a positive C cannot be found. */
+static PetscErrorCode saddle_points(void)
+{
+    PetscFunctionBegin;
+    PetscCall(option("-d_ksp_type", "fgmres"));
+    PetscCall(option("-d_pc_type", "tessera"));
+    PetscCall(option("-d_pc_tessera_type", "saddle"));
+    PetscCall(option("-d_pc_tessera_saddle_schur_precondition", "selfp"));
+    PetscCall(option("-d_pc_tessera_saddle_schur_fact_type", "full"));
+    for (int k = 0; k < 2; k++) {
+        Mat A;
+        IS set;
+        solve s[2];
+        PetscCall(chains("d_", k == 0 ? 0.0 : 0.125, &A));
+        if (k == 1) {
+            PetscCall(ISCreateStride(PETSC_COMM_SELF, 12, 4, 5, &set));
+            PetscCall(PetscObjectCompose((PetscObject)A, "tessera_saddle_index", (PetscObject)set));
+            PetscCall(ISDestroy(&set));
+        }
+        PetscCall(run(A, "d_", NULL, s));
+        for (int i = 0; i < 2; i++) {
+            CHECK(s[i].reason > 0 && s[i].residual < 1.1e-9, "index %d: reason %d, residual %g", k, (int)s[i].reason,
+                  s[i].residual);
+            CHECK(s[i].iterations <= 25, "index %d: %d iterations", k, (int)s[i].iterations);
+        }
+        PetscCall(MatDestroy(&A));
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
     static const test_case cases[] = {CASE(kinds_converge),
@@ -339,6 +392,7 @@ int main(int argc, char **argv)
                                       CASE(multigrid_of_a_singular_matrix),
                                       CASE(multigrid_of_a_nest),
                                       CASE(a_singular_block),
+                                      CASE(saddle_points),
                                       CASE(options_of_amg),
                                       CASE(bad_options_are_refused),
                                       {NULL, NULL}};

@@ -22,7 +22,7 @@ from ._matrix import Matrix
 from ._option_types import Options
 from ._options import option_names
 from ._precond import (Preconditioner, amg, block_jacobi, cholesky, ic0, ict, ilu0, iluk, ilut, jacobi, jacobi_sweeps,
-                       lu, polynomial)
+                       lu, polynomial, saddle)
 from ._result import Result
 from ._scipy import bicg, bicgstab, cg, cgs, fgmres, gcrotmk, gmres, idrs, lgmres, minres, qmr, tfqmr
 from ._sequence import Sequence, SequenceResult
@@ -36,8 +36,8 @@ __all__ = [
     "TesseraUnsupportedError", "TesseraValueError", "Verification", "advise", "amg", "bicg", "bicgstab",
     "block_jacobi", "cg", "cgs", "cholesky", "default_context", "factorized", "fgmres", "gcrotmk", "gmres", "ic0",
     "ict", "idrs", "ilu0", "iluk", "ilut", "jacobi", "jacobi_sweeps", "lgmres", "lsmr", "lsqr", "lu", "minres",
-    "option_names", "polynomial", "qmr", "solve", "solve_batch", "spilu", "splu", "spsolve", "spsolve_triangular",
-    "tfqmr", "use_context", "verify",
+    "option_names", "polynomial", "qmr", "saddle", "solve", "solve_batch", "spilu", "splu", "spsolve",
+    "spsolve_triangular", "tfqmr", "use_context", "verify",
 ]
 
 

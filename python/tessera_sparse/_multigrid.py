@@ -1,27 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What multigrid takes as arrays (near-nullspace vectors, coordinates of nodes), and its levels as a dict."""
+"""What preconditioners take as arrays, such as near-nullspace vectors of multigrid; its levels as a dict."""
 import ctypes
 
 import numpy as np
 
-from . import _abi, _arrays
+from . import _abi, _arrays, _saddle
 from ._library import check, lib, to_dict, new_struct
 
 ARRAYS = {
     "near_nullspace": "amg: vectors that A nearly maps to zero, an array with a row for each row of A",
     "coordinates": "amg: the nodes of an elastic body, an array with a row for each node and 2 or 3 columns; for its "
                    "rigid-body modes",
+    **_saddle.ARRAYS,
 }
 
 
 def taken_from(values):
-    """Takes both arrays out of keyword arguments; those that are None count as not given."""
+    """Takes the arrays out of keyword arguments; those that are None count as not given."""
     given = {name: values.pop(name) for name in ARRAYS if name in values}
     return {name: array for name, array in given.items() if array is not None}
 
 
 def set_arrays(precond, given, matrix, keep):
     """Sets what `taken_from` found in tess_precond_options. `keep` holds the vectors."""
+    of_saddle = {name: given[name] for name in given if name in _saddle.ARRAYS}
+    if of_saddle:
+        _saddle.set_arrays(precond, of_saddle, matrix, keep)
+    given = {name: given[name] for name in given if name not in of_saddle}
     if not given:
         return
     name = next(iter(given))

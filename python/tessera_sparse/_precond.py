@@ -299,3 +299,33 @@ lu = _shaped("lu", "Complete LU factors, in FP32 unless precond_precision says o
              "no numbers", "lu(A)")
 cholesky = _shaped("cholesky", "Complete Cholesky factors, in FP32 unless precond_precision says otherwise (needs "
                    "MUMPS).", "no numbers", "cholesky(A)")
+
+
+def saddle(A, **options):
+    """
+    The blocks of a saddle point [A F; B C]: A by multigrid, and an approximate Schur complement.
+
+    docs/howto/saddle-points.md
+
+    Parameters
+    ----------
+    A : matrix, square
+    saddle_index : array, optional
+        The rows of the second block, from 0. Default: rows without a diagonal entry, or with a small one.
+    saddle_schur_matrix : matrix, optional
+        In place of the Schur complement, such as the mass matrix of pressure; with saddle_schur_precondition="user".
+    **options : such as saddle_schur_precondition="lsc", saddle_schur_fact_type="diag" (for minres)
+
+    Returns
+    -------
+    Preconditioner
+
+    Examples
+    --------
+    >>> import numpy as np, tessera_sparse as ts
+    >>> A = ts.Matrix.gallery("stokes2d", 12)
+    >>> x, info = ts.gmres(A, np.ones(407), M=ts.saddle(A))
+    >>> info
+    0
+    """
+    return Preconditioner(A, "saddle", **options)

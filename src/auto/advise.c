@@ -75,6 +75,7 @@ static const char *why_of_precond(tess_precond_kind kind, bool fp32)
     case TESS_PRECOND_NONE: return "no set-up";
     case TESS_PRECOND_JACOBI: return "little set-up";
     case TESS_PRECOND_AMG: return "multigrid: few iterations at any size";
+    case TESS_PRECOND_SADDLE: return "the blocks of the saddle point, by multigrid: few iterations at any size";
     case TESS_PRECOND_CHOLESKY:
     case TESS_PRECOND_LU:
         return fp32 ? "complete factors: few iterations, with half the time and memory of fp64"
@@ -109,7 +110,8 @@ static bool is_open(const auto_solve *state)
 {
     const tess_precond_kind kind = state->step.precond;
 
-    return state->unanalysed && kind != TESS_PRECOND_NONE && kind != TESS_PRECOND_JACOBI && kind != TESS_PRECOND_AMG;
+    return state->unanalysed && kind != TESS_PRECOND_NONE && kind != TESS_PRECOND_JACOBI &&
+           !has_multigrid(&state->step);
 }
 
 static void append(const auto_solve *state, tess_advice *out)

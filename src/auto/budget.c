@@ -100,6 +100,7 @@ static bool is_slower(const attempt_budget *b, int64_t iteration)
 static bool should_leave(attempt_budget *b, int64_t iteration, double tolerance)
 {
     if (!b->limited || b->cap > 0 || iteration < LEAST_ITERATIONS || b->trend.count < 4) { return false; }
+    if (iteration < b->patience) { return false; }
     b->remaining = remaining_iterations(b, tolerance);
     if (deserves_trial(b, iteration)) { return true; }
     if (!is_slower(b, iteration)) { return false; }

@@ -26,9 +26,10 @@ typedef struct attempt_budget {
     int64_t before; /* iterations of earlier attempts */
     double start;   /* when the whole solve began */
     bool limited;
-    int64_t rows; /* of the matrix */
-    int64_t cap;  /* on a GPU; 0: none */
-    bool looks;   /* residuals come by looks of `loop`, and the monitor only passes on */
+    int64_t rows;     /* of the matrix */
+    int64_t patience; /* iterations that it has in any case */
+    int64_t cap;      /* on a GPU; 0: none */
+    bool looks;       /* residuals come by looks of `loop`, and the monitor only passes on */
     tess_loop_watch loop;
     int64_t noted;        /* residuals of the history so far, which the trend has */
     double per_iteration; /* iteration_cost */

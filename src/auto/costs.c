@@ -29,28 +29,12 @@ static double predict_direct(void *owner)
     return direct_cost(rates_of(s->original), &state->facts, &state->prediction);
 }
 
-static bool follows(const auto_solve *state, tess_precond_kind kind)
-{
-    for (int i = state->next; i < state->ladder.count; i++) {
-        if (state->ladder.step[i].precond == kind) { return true; }
-    }
-    return false;
-}
-
 static bool multigrid_follows(const auto_solve *state)
 {
-    return follows(state, TESS_PRECOND_AMG);
-}
-
-/* Of complete factors, and of the multigrid of a saddle point where that follows: what the cheaper costs. */
-static double predict_other(void *owner)
-{
-    const tess_solver *s = owner;
-    const auto_solve *state = s->state;
-    const double direct = predict_direct(owner);
-
-    if (!is_saddle_point(&state->facts) || !multigrid_follows(state)) { return direct; }
-    return fmin(direct, multigrid_cost(rates_of(s->original), &state->facts));
+    for (int i = state->next; i < state->ladder.count; i++) {
+        if (has_multigrid(&state->ladder.step[i])) { return true; }
+    }
+    return false;
 }
 
 static bool direct_follows(const auto_solve *state)
@@ -82,6 +66,9 @@ static void choose_looks(const tess_solver *s, auto_solve *state, const cost_rat
     if (b->limited && !b->looks) { b->cap = budget_cap(least_other_cost(state, rates), b->per_iteration); }
 }
 
+/* Cycles of FGMRES with saddle lose little at first; all flows of docs/results/saddle-points.md have ended by then. */
+enum { SADDLE_PATIENCE = 60 };
+
 void begin_budget(tess_solver *s, int64_t before, double start)
 {
     auto_solve *state = s->state;
@@ -94,6 +81,7 @@ void begin_budget(tess_solver *s, int64_t before, double start)
                           .before = before,
                           .start = start,
                           .limited = step->limit == LIMIT_BUDGET && state->next < state->ladder.count,
+                          .patience = step->precond == TESS_PRECOND_SADDLE ? SADDLE_PATIENCE : 0,
                           .per_iteration = iteration_cost(rates, &state->facts, step),
                           .watch = state->stored == STORAGE_OPEN ? storage_try_lower : NULL,
                           .owner = s,
@@ -103,18 +91,16 @@ void begin_budget(tess_solver *s, int64_t before, double start)
     budget_start(b);
     choose_looks(s, state, rates);
     if (!b->limited) { return; }
-    if (multigrid_follows(state) && (rates->sorts || !is_saddle_point(&state->facts) || !direct_follows(state))) {
-        b->other = multigrid_cost(rates, &state->facts);
-    }
+    if (multigrid_follows(state)) { b->other = multigrid_cost(rates, &state->facts); }
     b->trial = trial_cost(rates, &state->facts, &state->ladder.step[state->next]);
     if (isfinite(b->other) || !direct_follows(state)) { return; }
     if (state->predicted) {
-        b->other = predict_other(s);
+        b->other = predict_direct(s);
         return;
     }
     b->other = least_direct_cost(rates, &state->facts);
     /* An analysis pays where its factors come next, or where there is no trial; until then the bound decides. */
-    if (isinf(b->trial)) { b->predict = predict_other; }
+    if (isinf(b->trial)) { b->predict = predict_direct; }
 }
 
 /* Complete factors are left out where all iterations that the caller allows should take a tenth of their time. */
@@ -131,26 +117,25 @@ static bool is_too_expensive(tess_solver *s, auto_solve *state, const ladder_ste
                                    (double)s->options.max_iterations;
 }
 
-/* Iterations without a set-up are left out where the least that they can take is more than multigrid. */
+/* Iterations without a set-up are left out where the least that they can take is more than multigrid, and for flows:
+   they then take more at each refinement. */
 static bool is_hopeless(const tess_solver *s, const auto_solve *state, const ladder_step *step)
 {
     const cost_rates *rates = rates_of(s->original);
     const matrix_facts *f = &state->facts;
 
     if (step->limit != LIMIT_BUDGET || state->remembered || !multigrid_follows(state)) { return false; }
+    if (step->precond == TESS_PRECOND_NONE && is_flow(f)) { return true; }
     return least_iterations(f, step, s->options.rtol) * iteration_cost(rates, f, step) > multigrid_cost(rates, f);
 }
 
-/* Incomplete factors are left out where complete ones, which may follow, take little more than a trial; the multigrid
-   of a saddle point where they take less time. */
+/* Incomplete factors are left out where complete ones, which may follow, take little more than a trial. */
 static bool is_beaten(tess_solver *s, auto_solve *state, const ladder_step *step)
 {
     const cost_rates *rates = rates_of(s->original);
 
-    if (!direct_follows(state) || rates->sorts || state->remembered) { return false; } /* sorted: they come first */
-    if (step->precond == TESS_PRECOND_AMG) {
-        return is_saddle_point(&state->facts) && predict_direct(s) < multigrid_cost(rates, &state->facts);
-    }
+    /* Sorted: they come first. Of a saddle point the analysis alone takes longer than its blocks. */
+    if (!direct_follows(state) || rates->sorts || state->remembered || has_multigrid(step)) { return false; }
     return !trial_pays(rates, &state->facts, step, least_direct_cost(rates, &state->facts)) &&
            !trial_pays(rates, &state->facts, step, predict_direct(s));
 }

@@ -18,9 +18,19 @@ bool is_saddle_point(const matrix_facts *f)
     return has_zero_block(f) && f->empty_rows == 0;
 }
 
+bool is_flow(const matrix_facts *f)
+{
+    return is_saddle_point(f) && 2 * f->near_null_rows >= f->n;
+}
+
 bool is_triangular(const matrix_facts *f)
 {
     return !f->symmetric && (is_lower_triangular(f) || is_upper_triangular(f));
+}
+
+bool has_multigrid(const ladder_step *s)
+{
+    return s->precond == TESS_PRECOND_AMG || s->precond == TESS_PRECOND_SADDLE;
 }
 
 bool is_substitution(const ladder_step *s)
@@ -66,19 +76,17 @@ static const ladder_step general[] = {
 /* Before the others, for a triangle: substitution, since the factors of ILU(0) are the matrix. */
 static const ladder_step triangle[] = {
     {TESS_SOLVER_BICGSTAB, TESS_PRECOND_ILU0, TESS_PRECISION_FP64, AS_IT_IS, LIMIT_DIRECT}};
-/* Saddle points, symmetric or not. With MINRES the levels are in FP64: rounded ones are not as definite as it needs
-   them, and even those in FP64 need not be. */
+/* Saddle points, symmetric or not: their blocks, by multigrid. */
 static const ladder_step saddle[] = {
     {TESS_SOLVER_MINRES, TESS_PRECOND_NONE, TESS_PRECISION_FP64, AS_IT_IS, LIMIT_BUDGET},
-    {TESS_SOLVER_MINRES, TESS_PRECOND_AMG, TESS_PRECISION_FP64, AS_IT_IS, LIMIT_BUDGET},
-    {TESS_SOLVER_GMRES_IR, TESS_PRECOND_AMG, TESS_PRECISION_FP32, AS_IT_IS, LIMIT_BUDGET},
+    {TESS_SOLVER_FGMRES, TESS_PRECOND_SADDLE, TESS_PRECISION_FP64, AS_IT_IS, LIMIT_BUDGET},
     {TESS_SOLVER_FGMRES, TESS_PRECOND_LU, TESS_PRECISION_FP32, AS_IT_IS, LIMIT_DIRECT},
     {TESS_SOLVER_FGMRES, TESS_PRECOND_LU, TESS_PRECISION_FP64, AS_IT_IS, LIMIT_DIRECT},
     {TESS_SOLVER_GMRES, TESS_PRECOND_ILUT, TESS_PRECISION_FP64, MATCHED_IN_A_BAND, LIMIT_BUDGET},
     {TESS_SOLVER_MINRES, TESS_PRECOND_NONE, TESS_PRECISION_FP64, AS_IT_IS, LIMIT_NONE}};
 static const ladder_step general_saddle[] = {
     {TESS_SOLVER_BICGSTAB, TESS_PRECOND_NONE, TESS_PRECISION_FP64, AS_IT_IS, LIMIT_BUDGET},
-    {TESS_SOLVER_GMRES_IR, TESS_PRECOND_AMG, TESS_PRECISION_FP32, AS_IT_IS, LIMIT_BUDGET},
+    {TESS_SOLVER_FGMRES, TESS_PRECOND_SADDLE, TESS_PRECISION_FP64, AS_IT_IS, LIMIT_BUDGET},
     {TESS_SOLVER_FGMRES, TESS_PRECOND_LU, TESS_PRECISION_FP32, AS_IT_IS, LIMIT_DIRECT},
     {TESS_SOLVER_FGMRES, TESS_PRECOND_LU, TESS_PRECISION_FP64, AS_IT_IS, LIMIT_DIRECT},
     {TESS_SOLVER_GMRES, TESS_PRECOND_ILUT, TESS_PRECISION_FP64, MATCHED_IN_A_BAND, LIMIT_BUDGET},
@@ -128,7 +136,8 @@ static bool settle(const matrix_facts *f, const tess_solve_options *o, ladder_st
     bool last = false; /* the last resort takes the system as it is */
 
     if (o->precond.kind != TESS_PRECOND_AUTO) { s->precond = o->precond.kind; }
-    if (o->precond.kind == TESS_PRECOND_AUTO && s->precond == TESS_PRECOND_AMG && !suits_multigrid(f)) { return false; }
+    if (o->precond.kind == TESS_PRECOND_AUTO && has_multigrid(s) && !suits_multigrid(f)) { return false; }
+    if (s->precond == TESS_PRECOND_SADDLE && f->is_complex) { return false; }
     if (s->limit == LIMIT_TRIAL) {
         if (f->nnz > MOST_TRIAL_NONZEROS) { return false; }
         s->limit = LIMIT_BUDGET;
@@ -145,7 +154,7 @@ static bool settle(const matrix_facts *f, const tess_solve_options *o, ladder_st
         s->factors = TESS_PRECISION_FP64;
     }
     last = s->limit == LIMIT_NONE && o->precond.kind == TESS_PRECOND_AUTO;
-    if (s->scale == TESS_SCALING_NONE && s->precond != TESS_PRECOND_AMG && !last && wants_scale(f, o)) {
+    if (s->scale == TESS_SCALING_NONE && !has_multigrid(s) && !last && wants_scale(f, o)) {
         s->scale = f->symmetric ? TESS_SCALING_SYMMETRIC : TESS_SCALING_ROWS;
     }
     return true;
@@ -219,9 +228,9 @@ static bool flows_one_way(const matrix_facts *f)
 #define COMPLEX_TIMES 2.2
 /* A trial of incomplete factors, and a solve with multigrid, is so many iterations. */
 enum { TRIAL_ITERATIONS = 20, MULTIGRID_ITERATIONS = 20 };
-/* Against the flow: 50 to 80 iterations, with two cycles each; saddle points: 117 to 163 by MINRES, with levels of more
-   entries for a row of the matrix than others have. */
-enum { ONE_WAY_ITERATIONS = 130, SADDLE_ITERATIONS = 200 };
+/* Against the flow: 50 to 80 iterations, with two cycles each. Saddle points: 38 to 65 by FGMRES, whose vectors count
+   as much as a cycle. */
+enum { ONE_WAY_ITERATIONS = 130, SADDLE_ITERATIONS = 80 };
 /* A trial is left out where complete factors take fewer times as long: it fails more often than not. */
 #define TIMES_WORTH 2.5
 /* Complete factors take so many times their least cost, where nothing predicts it. */
@@ -243,7 +252,7 @@ static double application_cost(const cost_rates *r, const matrix_facts *f, const
     const double pass = r->entry * (double)f->nnz + r->start;
 
     if (s->precond == TESS_PRECOND_NONE || s->precond == TESS_PRECOND_JACOBI) { return 0.0; }
-    if (s->precond == TESS_PRECOND_AMG) { return r->cycle_passes * pass + r->cycle_start; }
+    if (has_multigrid(s)) { return r->cycle_passes * pass + r->cycle_start; }
     return r->triangle_passes * pass + 2.0 * r->level * (double)f->levels;
 }
 
@@ -350,7 +359,7 @@ bool trial_pays(const cost_rates *r, const matrix_facts *f, const ladder_step *s
 double step_cost(const cost_rates *r, const matrix_facts *f, const ladder_step *s)
 {
     if (s->limit == LIMIT_DIRECT) { return TIMES_LEAST * least_direct_cost(r, f); }
-    if (s->precond == TESS_PRECOND_AMG) { return multigrid_cost(r, f); }
+    if (has_multigrid(s)) { return multigrid_cost(r, f); }
     return has_triangles(s) ? cost_of_trial(r, f, s) : TRIAL_ITERATIONS * iteration_cost(r, f, s);
 }
 

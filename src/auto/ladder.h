@@ -48,6 +48,8 @@ void make_ladder(const cost_rates *rates, matrix_family family, const matrix_fac
                  const tess_solve_options *options, ladder *out);
 /* On a GPU: steps from this one on, in the order of their cost. */
 void sort_steps(const cost_rates *rates, const matrix_facts *facts, int first, ladder *l);
+/* Whether levels of multigrid do its work: of the matrix, or of the blocks of a saddle point. */
+bool has_multigrid(const ladder_step *step);
 /* Whether its products with the preconditioner wait for levels. */
 bool has_triangles(const ladder_step *step);
 
@@ -56,6 +58,8 @@ bool has_triangles(const ladder_step *step);
 double iteration_cost(const cost_rates *rates, const matrix_facts *facts, const ladder_step *step);
 /* A saddle point: rows without a diagonal have no entries in one another's columns. */
 bool is_saddle_point(const matrix_facts *facts);
+/* One whose rows nearly sum to 0, as those of a flow: its block A is like a Laplacian. */
+bool is_flow(const matrix_facts *facts);
 /* A lower or upper triangle: substitution solves, which ILU(0) is. */
 bool is_triangular(const matrix_facts *facts);
 /* The step that solves with a triangle. */
@@ -63,7 +67,7 @@ bool is_substitution(const ladder_step *step);
 /* Iterations without a set-up: about the least number that they take to a relative tolerance, as far as the facts tell;
    0 for other steps. */
 double least_iterations(const matrix_facts *facts, const ladder_step *step, double tolerance);
-/* Multigrid: its set-up and the iterations that it usually takes. */
+/* Multigrid, of a saddle point that of its blocks: its set-up and the iterations that it usually takes. */
 double multigrid_cost(const cost_rates *rates, const matrix_facts *facts);
 /* A trial of a step with incomplete factors; INFINITY for other steps. */
 double trial_cost(const cost_rates *rates, const matrix_facts *facts, const ladder_step *step);

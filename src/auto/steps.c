@@ -11,7 +11,7 @@ void step_request(const ladder_step *step, tess_solve_options *out)
 {
     const bool complete = step->precond == TESS_PRECOND_LU || step->precond == TESS_PRECOND_CHOLESKY;
     const bool factors = step->precond != TESS_PRECOND_AUTO && step->precond != TESS_PRECOND_NONE &&
-                         step->precond != TESS_PRECOND_JACOBI && step->precond != TESS_PRECOND_AMG;
+                         step->precond != TESS_PRECOND_JACOBI && !has_multigrid(step);
     const bool fp32 = complete && step->factors == TESS_PRECISION_FP32; /* incomplete ones always compute in FP64 */
 
     out->solver = step->solver;
@@ -23,6 +23,10 @@ void step_request(const ladder_step *step, tess_solve_options *out)
     out->precond.kind = step->precond;
     if (step->precond == TESS_PRECOND_AMG && step->factors == TESS_PRECISION_FP64) {
         out->precond.amg.precision = TESS_AMG_PRECISION_FP64;
+    }
+    if (step->precond == TESS_PRECOND_SADDLE) { /* vectors of the whole matrix are not for its blocks */
+        out->precond.amg.near_nullspace = NULL;
+        out->precond.amg.near_nullspace_columns = 0;
     }
     if (factors) {
         out->precond.role = (tess_role_precision){
@@ -61,7 +65,7 @@ bool may_skip(const ladder_step *step, tess_status status)
     return status == TESS_UNSUPPORTED || status == TESS_SINGULAR || status == TESS_OUT_OF_RANGE ||
            status == TESS_TIMED_OUT ||
            ((status == TESS_OUT_OF_MEMORY || status == TESS_OUT_OF_DEVICE_MEMORY || status == TESS_INTERNAL) &&
-            (step->limit == LIMIT_DIRECT || step->precond == TESS_PRECOND_AMG));
+            (step->limit == LIMIT_DIRECT || has_multigrid(step)));
 }
 
 /* Levels with more entries than this cost more than they gain; one level alone is no multigrid. */

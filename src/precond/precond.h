@@ -113,7 +113,8 @@ bool tess_precond_can_widen(const tess_precond *m);
 bool tess_precond_is_recordable(const tess_precond *m);
 /* The role of a preconditioner in GMRES, where the options leave it open. */
 tess_role_precision tess_precond_default_role(tess_precond_kind kind, tess_role_precision inner);
-/* Whether the options hold only for the order and the scale of the rows: blocks or near-nullspace vectors of amg. */
+/* Whether the options hold only for the order and the scale of the rows: blocks or near-nullspace vectors of amg, the
+   rows or the matrix of saddle. */
 bool tess_precond_needs_order(const tess_precond_options *options);
 /* True if z = r: no preconditioner, or one without a pass of its own. */
 bool tess_precond_is_identity(const tess_precond *m);

@@ -42,6 +42,8 @@ void tess_precond_options_init_sized(tess_precond_options *options, size_t size)
     defaults.jacobi_sweeps.count = DEFAULT_SWEEPS;
     tess_storage_options_init(&defaults.jacobi_sweeps.storage);
     defaults.jacobi_sweeps.storage.format = tess_format_in_role(TESS_ROLE_COPIES);
+    defaults.saddle.a_precond = TESS_PRECOND_AUTO;
+    defaults.saddle.schur_precond = TESS_PRECOND_AUTO;
     options_init(options, size, &defaults, sizeof defaults);
 }
 
@@ -58,6 +60,21 @@ static tess_status take_amg(tess_context *ctx, const tess_amg_options *options)
     }
     TESS_TRY(options_require_name(ctx, "tess_amg_cycle", "tess_amg_options.cycle", (int)options->cycle));
     status = options_require_name(ctx, "tess_amg_smoother", "tess_amg_options.smoother", (int)options->smoother);
+cleanup:
+    return status;
+}
+
+static tess_status take_saddle(tess_context *ctx, const tess_saddle_options *options)
+{
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(options_require_reserved(ctx, "tess_saddle_options", options->reserved));
+    TESS_TRY(options_require_name(ctx, "tess_saddle_factorization", "tess_saddle_options.factorization",
+                                  (int)options->factorization));
+    TESS_TRY(options_require_name(ctx, "tess_saddle_schur", "tess_saddle_options.schur", (int)options->schur));
+    TESS_TRY(options_require_name(ctx, "tess_precond_kind", "tess_saddle_options.a_precond", (int)options->a_precond));
+    status = options_require_name(ctx, "tess_precond_kind", "tess_saddle_options.schur_precond",
+                                  (int)options->schur_precond);
 cleanup:
     return status;
 }
@@ -82,6 +99,7 @@ tess_status precond_options_take_member(tess_context *ctx, tess_precond_options 
     TESS_TRY(options_require_name(ctx, "tess_factorization", "tess_incomplete_options.factorization",
                                   (int)options->incomplete.factorization));
     TESS_TRY(take_amg(ctx, &options->amg));
+    TESS_TRY(take_saddle(ctx, &options->saddle));
     TESS_TRY(options_require_reserved(ctx, "tess_jacobi_sweeps_options", options->jacobi_sweeps.reserved));
     options->jacobi_sweeps.storage.papers = NULL; /* sweeps take none of the papers' tiles */
     TESS_TRY(storage_options_take_member(ctx, &options->jacobi_sweeps.storage, papers));
@@ -139,5 +157,8 @@ tess_status tess_precond_options_parse(const char *text, tess_precond_options *o
 
 bool tess_precond_needs_order(const tess_precond_options *options)
 {
-    return options->kind == TESS_PRECOND_AMG && (options->amg.near_nullspace || options->amg.block_size > 1);
+    const bool placed = options->saddle.index_count > 0 || options->saddle.schur_matrix;
+
+    return (options->kind == TESS_PRECOND_AMG && (options->amg.near_nullspace || options->amg.block_size > 1)) ||
+           (options->kind == TESS_PRECOND_SADDLE && placed);
 }

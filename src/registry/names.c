@@ -82,6 +82,7 @@ static const tess_named_value precond_kind_names[] = {{"none", TESS_PRECOND_NONE
                                                       {"cholesky", TESS_PRECOND_CHOLESKY},
                                                       {"jacobi-sweeps", TESS_PRECOND_JACOBI_SWEEPS},
                                                       {"amg", TESS_PRECOND_AMG},
+                                                      {"saddle", TESS_PRECOND_SADDLE},
                                                       {"auto", TESS_PRECOND_AUTO},
                                                       {"shell", TESS_PRECOND_SHELL},
                                                       {NULL, 0}};
@@ -103,6 +104,12 @@ static const tess_named_value amg_cycle_names[] = {{"v", TESS_AMG_V}, {"w", TESS
 static const tess_named_value amg_smoother_names[] = {
     {"chebyshev", TESS_AMG_CHEBYSHEV}, {"l1-jacobi", TESS_AMG_L1_JACOBI},       {"jacobi", TESS_AMG_JACOBI},
     {"ilu0", TESS_AMG_ILU0},           {"block-jacobi", TESS_AMG_BLOCK_JACOBI}, {NULL, 0}};
+static const tess_named_value saddle_factorization_names[] = {
+    {"auto", TESS_SADDLE_AUTO},   {"diag", TESS_SADDLE_DIAG}, {"lower", TESS_SADDLE_LOWER},
+    {"upper", TESS_SADDLE_UPPER}, {"full", TESS_SADDLE_FULL}, {NULL, 0}};
+static const tess_named_value saddle_schur_names[] = {{"auto", TESS_SCHUR_AUTO},   {"local", TESS_SCHUR_LOCAL},
+                                                      {"selfp", TESS_SCHUR_SELFP}, {"lsc", TESS_SCHUR_LSC},
+                                                      {"user", TESS_SCHUR_USER},   {NULL, 0}};
 static const tess_named_value triangular_names[] = {{"auto", TESS_TRIANGULAR_AUTO},
                                                     {"levels", TESS_TRIANGULAR_LEVELS},
                                                     {"blocks", TESS_TRIANGULAR_BLOCKS},

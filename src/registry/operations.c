@@ -24,6 +24,7 @@
 #include "precond/block_jacobi/block_jacobi.h"
 #include "precond/incomplete/incomplete.h"
 #include "precond/multigrid/aggregation/aggregation_device.h"
+#include "precond/saddle/rows.h"
 #include "solver/batch/batch.h"
 #include "solver/block_cg/block_ops.h"
 #include "solver/gmres/arnoldi.h"

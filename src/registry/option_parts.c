@@ -177,11 +177,11 @@ static const struct {
 
 static bool refuse_precond(const option_entry *e, const char *text, const option_message *message)
 {
-    static const char *const available[] = {"none",          "jacobi",          "block-jacobi", "block-jacobi:K",
-                                            "polynomial",    "polynomial:D",    "ilu0",         "ic0",
-                                            "ilut",          "ilut:T:F",        "ict",          "ict:T:F",
-                                            "iluk",          "iluk:K",          "lu",           "cholesky",
-                                            "jacobi-sweeps", "jacobi-sweeps:K", "amg",          "auto"};
+    static const char *const available[] = {
+        "none", "jacobi", "block-jacobi", "block-jacobi:K", "polynomial",    "polynomial:D",
+        "ilu0", "ic0",    "ilut",         "ilut:T:F",       "ict",           "ict:T:F",
+        "iluk", "iluk:K", "lu",           "cholesky",       "jacobi-sweeps", "jacobi-sweeps:K",
+        "amg",  "saddle", "auto"};
 
     for (size_t i = 0; i < sizeof precond_parameters / sizeof *precond_parameters; i++) {
         const char *rest = after_prefix(text, precond_parameters[i].prefix);

@@ -88,9 +88,15 @@ static bool may_be_direct(const tess_solve_options *o)
     return is_direct(o) || (is_automatic(o) && o->precond.kind == TESS_PRECOND_AUTO) || wants_accuracy(o);
 }
 
-static bool is_amg(const tess_solve_options *o)
+static bool is_saddle(const tess_solve_options *o)
 {
-    return o->precond.kind == TESS_PRECOND_AMG;
+    return o->precond.kind == TESS_PRECOND_SADDLE;
+}
+
+/* Multigrid solves with the blocks of a saddle point, too. */
+static bool has_multigrid(const tess_solve_options *o)
+{
+    return o->precond.kind == TESS_PRECOND_AMG || is_saddle(o);
 }
 
 static bool has_paper_kernel(const tess_solve_options *o)
@@ -120,7 +126,8 @@ static const struct {
     [NEED_INCOMPLETE_OR_SWEEPS] = {is_incomplete_or_sweeps, false},
     [NEED_SWEEPS] = {has_sweeps, false},
     [NEED_DIRECT] = {may_be_direct, false},
-    [NEED_AMG] = {is_amg, false},
+    [NEED_AMG] = {has_multigrid, false},
+    [NEED_SADDLE] = {is_saddle, false},
     [NEED_PAPER_KERNEL] = {has_paper_kernel, true},
     [NEED_NARROWING] = {narrows, true},
 };
@@ -178,6 +185,10 @@ static bool check_role(const tess_solve_options *o, const option_message *messag
         return option_refuse(
             message, "--precond-precision of --precond %s is fp64, fp32/fp64, bf16/fp64 or fp16/fp64, not %s/%s", name,
             tess_precision_name(role->storage), tess_arithmetic_name(role->arithmetic));
+    }
+    if (is_saddle(o) && !(fp64 && one)) {
+        return option_refuse(message, "--precond-precision is not for --precond saddle; name the precision of its "
+                                      "multigrid, such as --amg-precision fp64");
     }
     if (has_sweeps(o) && !(fp64 && one)) {
         return option_refuse(message, "--precond-precision is not for --precond jacobi-sweeps; name the precisions of "
@@ -468,7 +479,7 @@ static bool lowers_multigrid(const tess_solve_options *o)
     for (int i = 0; i < TESS_AMG_LEVEL_PRECISIONS; i++) {
         lower |= is_low_level(o->precond.amg.level_precision[i]);
     }
-    return o->precond.kind == TESS_PRECOND_AMG && lower;
+    return has_multigrid(o) && lower;
 }
 
 static bool check_fp64_only(const tess_solve_options *o, const option_message *message)
@@ -536,7 +547,8 @@ static void prune_precond(tess_solve_options *o, const tess_precond_options *pla
     if (!is_incomplete(o)) { m->incomplete = plain->incomplete; }
     if (!has_sweeps(o)) { m->jacobi_sweeps = plain->jacobi_sweeps; }
     if (!may_be_direct(o)) { m->direct = plain->direct; }
-    if (!is_amg(o)) {
+    if (!is_saddle(o)) { m->saddle = plain->saddle; }
+    if (!has_multigrid(o)) {
         const tess_amg_options given = m->amg;
 
         m->amg = plain->amg;

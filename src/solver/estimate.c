@@ -116,6 +116,7 @@ static int64_t precond_bytes(const tess_matrix *a, const tess_precond_options *p
     case TESS_PRECOND_ICT: return TYPICAL_FILL * entries * FACTOR_ENTRY_BYTES + 16 * n;
     case TESS_PRECOND_JACOBI_SWEEPS: return entries * (4 + 8 + 4) + 8 * 8 * n; /* both precisions, and vectors */
     case TESS_PRECOND_AMG:
+    case TESS_PRECOND_SADDLE:                                        /* most entries are those of A */
         return TYPICAL_FILL * entries * FACTOR_ENTRY_BYTES + 64 * n; /* levels, and their interpolation */
     case TESS_PRECOND_ILUK: return (1 + smaller(p->threshold.level, TYPICAL_FILL)) * entries * FACTOR_ENTRY_BYTES;
     default: return 0;

@@ -259,6 +259,16 @@ static tess_status check_preconditioned_norm(const method_solver *s)
                      tess_solver_kind_name(s->method->kind), tess_precond_kind_name(s->options->precond.kind));
 }
 
+/* The preconditioner of MINRES is positive definite. */
+static void settle_saddle(method_solver *s)
+{
+    tess_saddle_options *saddle = &s->options->precond.saddle;
+
+    if (s->method->kind == TESS_SOLVER_MINRES && saddle->factorization == TESS_SADDLE_AUTO) {
+        saddle->factorization = TESS_SADDLE_DIAG;
+    }
+}
+
 static tess_status setup_plain(method_solver *s, const tess_precond *given)
 {
     tess_status status = TESS_SUCCESS;
@@ -266,6 +276,7 @@ static tess_status setup_plain(method_solver *s, const tess_precond *given)
     s->krylov.extension = tess_find_extension(s->options);
     TESS_TRY(choose_method(s));
     if (s->method->complete_options) { TESS_TRY(s->method->complete_options(s)); }
+    settle_saddle(s);
     TESS_TRY(setup_precond(s, given));
     TESS_TRY(s->method->setup ? s->method->setup(s) : solver_setup_storage(s));
     TESS_TRY(choose_engine(s));

@@ -140,7 +140,8 @@ void solve_options_keep_fp64(tess_solve_options *o)
     if (!m->role.given && (m->kind == TESS_PRECOND_LU || m->kind == TESS_PRECOND_CHOLESKY)) {
         m->role = (tess_role_precision){1, TESS_PRECISION_FP64, TESS_ARITHMETIC_FP64};
     }
-    if (m->kind == TESS_PRECOND_AMG && m->amg.precision == TESS_AMG_PRECISION_AUTO) {
+    if ((m->kind == TESS_PRECOND_AMG || m->kind == TESS_PRECOND_SADDLE) &&
+        m->amg.precision == TESS_AMG_PRECISION_AUTO) {
         m->amg.precision = TESS_AMG_PRECISION_FP64;
     }
     if (m->kind == TESS_PRECOND_JACOBI_SWEEPS && m->jacobi_sweeps.schedule.count == 0) {

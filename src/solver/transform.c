@@ -224,8 +224,9 @@ static tess_status check_transform(const tess_solver *s)
     }
     if (tess_precond_needs_order(&o->precond)) {
         return tess_fail(s->ctx, TESS_UNSUPPORTED, "leave out --scale and --reorder",
-                         "amg: near-nullspace vectors and blocks are those of the original rows, which a solve that "
-                         "reorders or scales the matrix changes");
+                         "%s are those of the original rows, which a solve that reorders or scales the matrix changes",
+                         o->precond.kind == TESS_PRECOND_SADDLE ? "saddle: index and schur_matrix"
+                                                                : "amg: near-nullspace vectors and blocks");
     }
     if (s->given) {
         return tess_fail(

@@ -232,6 +232,44 @@ static tess_status jacobi_sweeps(scene *s)
     return status;
 }
 
+/* Chains of unknowns and a constraint on each; every kind of Schur complement. */
+static tess_status saddle_of(scene *s, tess_saddle_schur schur, tess_precond_kind a_precond)
+{
+    enum { CHAINS = 6, LENGTH = 4, ROWS = CHAINS * (LENGTH + 1) };
+    oracle_csr a = oracle_open(ROWS, ROWS);
+    tess_precond_options options;
+    tess_status status = TESS_SUCCESS;
+
+    for (int i = 0; i < ROWS; i++) {
+        const int chain = i / (LENGTH + 1) * (LENGTH + 1), place = i - chain;
+
+        for (int j = 0; j <= LENGTH; j++) {
+            const double beside = j == LENGTH || place == LENGTH ? 1.0 : abs(j - place) == 1 ? -1.0 : 0.0;
+
+            if (j == place ? j < LENGTH : beside != 0.0) { oracle_push(&a, chain + j, j == place ? 2.5 : beside); }
+        }
+        oracle_end_row(&a, i);
+    }
+    tess_precond_options_init(&options);
+    options.kind = TESS_PRECOND_SADDLE;
+    options.saddle.schur = schur;
+    options.saddle.a_precond = a_precond;
+    options.saddle.factorization = TESS_SADDLE_FULL;
+    status = use_precond(s, &a, &options);
+    oracle_free(&a);
+    return status;
+}
+
+static tess_status saddle_local(scene *s)
+{
+    return saddle_of(s, TESS_SCHUR_LOCAL, TESS_PRECOND_AMG);
+}
+
+static tess_status saddle_lsc(scene *s)
+{
+    return saddle_of(s, TESS_SCHUR_LSC, TESS_PRECOND_ILU0);
+}
+
 static tess_status amg(scene *s)
 {
     return amg_of(s, TESS_AMG_CLASSICAL, TESS_AMG_V);
@@ -291,5 +329,7 @@ const named_scenario precond_scenarios[] = {
     {"amg by K cycles", amg_by_k_cycles, false},
     {"amg by aggregation", amg_by_aggregation, false},
     {"amg with modes", amg_with_modes, true},
+    {"saddle", saddle_local, false},
+    {"saddle by lsc", saddle_lsc, false},
     {NULL, NULL, false},
 };

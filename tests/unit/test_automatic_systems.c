@@ -269,8 +269,8 @@ static int place_of(const ladder *l, tess_precond_kind kind)
     return -1;
 }
 
-/* Multigrid comes before ILUT, on a GPU also before complete factors; small systems have none. */
-static void saddle_points_get_multigrid(void **state)
+/* Block factors come before ILUT and complete factors; small and complex systems have none. */
+static void saddle_points_get_block_factors(void **state)
 {
     matrix_facts facts = {.n = 100000, .nnz = 2000000, .finite = true, .positive = 90000, .zero = 10000};
     const tess_solve_options options = solve_options(TESS_SOLVER_AUTO);
@@ -283,37 +283,49 @@ static void saddle_points_get_multigrid(void **state)
 
         facts.symmetric = k % 2 == 0;
         make_ladder(rates, family_of(&facts), &facts, &options, &l);
-        assert_int_equal(place_of(&l, TESS_PRECOND_AMG), 1);
+        assert_int_equal(place_of(&l, TESS_PRECOND_SADDLE), 1);
+        assert_int_equal(place_of(&l, TESS_PRECOND_AMG), -1);
         assert_true(place_of(&l, TESS_PRECOND_ILUT) > 1);
-        assert_int_equal(l.step[1].solver, facts.symmetric ? TESS_SOLVER_MINRES : TESS_SOLVER_GMRES_IR);
-        if (facts.symmetric) {
-            assert_int_equal(l.step[2].solver, TESS_SOLVER_GMRES_IR);
-            assert_int_equal(l.step[2].precond, TESS_PRECOND_AMG);
-        }
+        assert_int_equal(l.step[1].solver, TESS_SOLVER_FGMRES);
         facts.n = 9999;
         make_ladder(rates, family_of(&facts), &facts, &options, &l);
-        assert_int_equal(place_of(&l, TESS_PRECOND_AMG), -1);
+        assert_int_equal(place_of(&l, TESS_PRECOND_SADDLE), -1);
         facts.n = 100000;
         facts.among_zeros = 1; /* not a block */
         make_ladder(rates, family_of(&facts), &facts, &options, &l);
-        assert_int_equal(place_of(&l, TESS_PRECOND_AMG), -1);
+        assert_int_equal(place_of(&l, TESS_PRECOND_SADDLE), -1);
         facts.among_zeros = 0;
+        facts.is_complex = true;
+        make_ladder(rates, family_of(&facts), &facts, &options, &l);
+        assert_int_equal(place_of(&l, TESS_PRECOND_SADDLE), -1);
+        facts.is_complex = false;
     }
 }
 
-/* On a host the analysis decides: factors of this flow take less time than multigrid; without one both are listed. */
-static void an_analysis_decides_about_multigrid(void **state)
+/* Half of the rows of a flow sum to nearly 0: no attempt without a preconditioner, and no analysis. */
+static void flows_are_solved_by_their_blocks(void **state)
 {
+    matrix_facts facts = {.n = 100, .finite = true, .positive = 90, .zero = 10, .near_null_rows = 50};
     oracle_csr a = flow(60, 0.0);
     tess_matrix *m = make_matrix(ctx, &a);
     tess_advice advice;
+    outcome o = solve_automatically(&a);
 
     (void)state;
+    assert_true(is_flow(&facts));
+    facts.near_null_rows = 49;
+    assert_false(is_flow(&facts));
+    facts.near_null_rows = 100;
+    facts.zero = 0;
+    assert_false(is_flow(&facts));
+    assert_int_equal(o.count, 1);
+    assert_int_equal(o.first.solver, TESS_SOLVER_FGMRES);
+    assert_int_equal(o.first.precond, TESS_PRECOND_SADDLE);
+    assert_says(&o, "fgmres with saddle: solved");
     tess_advice_init(&advice);
     assert_ok(ctx, tess_advise(m, NULL, &advice));
-    for (int k = 0; mumps_is_here() && k < advice.count; k++) {
-        assert_int_not_equal(advice.attempt[k].precond, TESS_PRECOND_AMG);
-    }
+    assert_int_equal(advice.attempt[0].precond, TESS_PRECOND_SADDLE);
+    assert_non_null(strstr(advice.attempt[0].why, "the blocks of the saddle point"));
     assert_non_null(strstr(advice.why, "saddle point"));
     tess_matrix_destroy(m);
     oracle_free(&a);
@@ -339,8 +351,8 @@ int main(void)
                                        cmocka_unit_test(triangles_are_solved_by_substitution),
                                        cmocka_unit_test(what_only_looks_triangular_is_none),
                                        cmocka_unit_test(saddle_points_are_recognised),
-                                       cmocka_unit_test(saddle_points_get_multigrid),
-                                       cmocka_unit_test(an_analysis_decides_about_multigrid)};
+                                       cmocka_unit_test(saddle_points_get_block_factors),
+                                       cmocka_unit_test(flows_are_solved_by_their_blocks)};
 
     return cmocka_run_group_tests(tests, open_all, close_all);
 }

@@ -42,6 +42,9 @@ static void sizes_follow_from_the_grid(void **state)
     assert_size("eddy3d 5 2.5", 250, 4 * (125 + 6 * 4 * 5 * 5));
     assert_size("accircuit 10 3", 200, 4 * 460);
     assert_size("randomdiffusion3d 4", 64, 64 + 6 * 48);
+    /* 20 faces across each direction, with 31 couplings; 40 faces have two cells, but 2 lose the last one */
+    assert_size("stokes2d 5", 64, 2 * (20 + 2 * 31) + 2 * (2 * 40 - 2));
+    assert_size("stokes3d 3", 80, 3 * (18 + 2 * 33) + 2 * (2 * 54 - 3));
     assert_size("elasticity3d 4", 300, 10 * 13 * 13 * 9);
     assert_size("rowscale 6 50", 216, 216 + 6 * 180);
     assert_size("powerlaw 1000", 1000, 20000);

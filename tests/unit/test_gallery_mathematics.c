@@ -99,6 +99,40 @@ static void indefinite_problem_is_not_positive_definite(void **state)
     oracle_free(&a);
 }
 
+/* Symmetric, with a positive definite A and a definite S: as many negative pivots as pressures, and none near 0. */
+static void flows_are_saddle_points(void **state)
+{
+    static const struct {
+        const char *request;
+        int64_t pressures;
+    } flows[] = {{"stokes2d 2", 3}, {"stokes2d 7", 48}, {"stokes3d 2", 7}, {"stokes3d 4", 63}};
+
+    (void)state;
+    for (size_t f = 0; f < sizeof flows / sizeof flows[0]; f++) {
+        oracle_csr a = generate_problem(flows[f].request, 2);
+        const int64_t n = a.nrows, first = n - flows[f].pressures;
+        double *l = to_dense(&a);
+
+        assert_sorted(&a);
+        assert_symmetric(&a);
+        for (int64_t k = 0; k < n; k++) {
+            const double pivot = l[k * n + k];
+
+            assert_true(k < first ? pivot > 0.5 : pivot < -1e-3);
+            for (int64_t i = k + 1; i < n; i++) {
+                for (int64_t j = k + 1; j < n && l[i * n + k] != 0.0; j++) {
+                    l[i * n + j] -= l[i * n + k] / pivot * l[k * n + j];
+                }
+            }
+        }
+        for (int64_t i = first; i < n; i++) {
+            assert_true(entry(&a, i, i) == 0.0);
+        }
+        free(l);
+        oracle_free(&a);
+    }
+}
+
 /* Away from the clamped face a translation needs no force, whatever the coefficients. */
 static void elasticity_leaves_translations_alone(void **state)
 {
@@ -263,6 +297,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(symmetric_problems_are_positive_definite),
         cmocka_unit_test(indefinite_problem_is_not_positive_definite),
+        cmocka_unit_test(flows_are_saddle_points),
         cmocka_unit_test(elasticity_leaves_translations_alone),
         cmocka_unit_test(triangulation_is_irregular_and_of_the_right_size),
         cmocka_unit_test(random_spd_has_its_smallest_eigenvalue),

@@ -310,7 +310,7 @@ static void precond_and_storage_have_their_options_alone(void **state)
     assert_int_equal(tess_precond_options_check(&precond, text, sizeof text), TESS_SUCCESS);
     assert_int_equal(tess_precond_options_set(&precond, "precond", "jacobi", text, sizeof text), TESS_SUCCESS);
     assert_int_equal(tess_precond_options_check(&precond, text, sizeof text), TESS_INVALID_ARGUMENT);
-    assert_string_equal(text, "--amg-cycle is for --precond amg");
+    assert_string_equal(text, "--amg-cycle is for --precond amg or saddle");
     assert_int_equal(tess_precond_options_set(&precond, "restart", "3", text, sizeof text), TESS_NOT_FOUND);
     assert_int_equal(tess_precond_options_get(&precond, "restart", text, sizeof text), TESS_NOT_FOUND);
     assert_int_equal(tess_storage_options_set(&storage, "split.base", "ellr", text, sizeof text), TESS_SUCCESS);
@@ -325,9 +325,10 @@ static void precond_and_storage_have_their_options_alone(void **state)
 /* ---- what goes together ---- */
 
 /* A method and a preconditioner that few options fit. */
-static const char *const methods[][2] = {
-    {"cg", "none"},       {"lsqr", "jacobi"},      {"gmres", "polynomial"}, {"auto", "auto"}, {"cg", "amg"},
-    {"gmres-fd", "ilu0"}, {"cg", "jacobi-sweeps"}, {"jacobi", "none"},      {"cg", "lu"},     {"nested", "none"}};
+static const char *const methods[][2] = {{"cg", "none"},          {"lsqr", "jacobi"},  {"gmres", "polynomial"},
+                                         {"auto", "auto"},        {"cg", "amg"},       {"gmres-fd", "ilu0"},
+                                         {"cg", "jacobi-sweeps"}, {"jacobi", "none"},  {"cg", "lu"},
+                                         {"nested", "none"},      {"fgmres", "saddle"}};
 
 /* An option that some methods do not take is refused with each of these or fits one of them at least. */
 static void options_without_effect_are_refused(void **state)
@@ -380,6 +381,7 @@ static void rules_of_several_options(void **state)
         {"precond", "ilu0", "precond-precision", "fp32/fp32", "", "", "is fp64, fp32/fp64, bf16/fp64 or fp16/fp64"},
         {"precond", "ic0", "precond-precision", "e4m3/fp64", "", "", "not e4m3/fp64"},
         {"precond", "jacobi-sweeps", "precond-precision", "fp32", "", "", "such as --precond-steps fp32,mixed"},
+        {"precond", "saddle", "precond-precision", "fp32", "", "", "such as --amg-precision fp64"},
         {"precond", "ilu0", "precond-levels", "fp64,fp16", "", "", "--precond-levels needs --precond-policy"},
         {"precond", "ilu0", "triangular", "merged", "precond-format", "sell", "needs --triangular blocks or auto"},
         {"precond", "ilu0", "leaf", "64", "", "", "--leaf is for --triangular blocks"},

@@ -36,7 +36,7 @@ done <<'END'
 --solve=lsqr,ilu0|--solver lsqr takes no preconditioner but jacobi, which scales columns
 --solve --solver lsqr --precond ilu0|--solver lsqr takes no preconditioner but jacobi, which scales columns
 --solve=jacobi,ilu0|--solver jacobi takes no preconditioner; leave out --precond
---solve=cg,ilu0 --amg-cycle w|--amg-cycle is for --precond amg
+--solve=cg,ilu0 --amg-cycle w|--amg-cycle is for --precond amg or saddle
 --solve=cg --restart 7|--restart is for --solver gmres, gmres-ir, gmres-fd, fgmres or nested
 --restart 7|--restart is for --solver gmres, gmres-ir, gmres-fd, fgmres or nested
 --solve=cg,lu --precond-precision fp16|--precond-precision of --precond lu is fp32 or fp64, not fp16/fp32
@@ -48,7 +48,7 @@ err_has 'policy mean-range chooses among several precisions'
 expect 0 info spd.mtx --format csr --policy mean-range
 expect 0 info spd.mtx --format split --row-order permuted
 expect 2 info no-such-matrix.mtx --amg-cycle w
-err_has '^tessera info: --amg-cycle is for --precond amg$'
+err_has '^tessera info: --amg-cycle is for --precond amg or saddle$'
 # What neither the advice, nor the assignment of a policy, nor the storage that is tried would read is refused, too.
 same_refusal() {
     expect 2 solve "$@"

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Saddle points from Python: the rows of the second block, a matrix for the Schur complement, refusals."""
+import numpy as np
+import pytest
+
+import tessera_sparse as ts
+
+K = 12
+UNKNOWNS, ROWS = 2 * K * (K - 1), 2 * K * (K - 1) + K * K - 1
+
+
+def flow():
+    return ts.Matrix.gallery("stokes2d", K)
+
+
+def iterations(A, **options):
+    result = ts.solve(A, np.ones(ROWS), **{"solver": "fgmres", "precond": "saddle", "rtol": 1e-8, **options})
+    assert result.verified
+    return result.iterations
+
+
+@pytest.mark.parametrize("index", [np.arange(UNKNOWNS, ROWS), list(range(ROWS - 1, UNKNOWNS - 1, -1)),
+                                   np.arange(UNKNOWNS, ROWS, dtype=np.int32)])
+def test_an_index_gives_what_the_diagonal_shows(index):
+    assert iterations(flow(), saddle_index=index) == iterations(flow())
+
+
+def test_an_object_takes_the_same():
+    A = flow()
+    M = ts.saddle(A, saddle_index=np.arange(UNKNOWNS, ROWS), saddle_schur_precondition="lsc")
+    assert ts.solve(A, np.ones(ROWS), solver="fgmres", precond=M, rtol=1e-8).verified
+
+
+def test_schur_complements_and_factors():
+    A = flow()
+    assert iterations(A, saddle_schur_fact_type="full") <= iterations(A, saddle_schur_fact_type="diag")
+    assert iterations(A, solver="minres") < 90
+    mass = ts.Matrix(np.eye(ROWS - UNKNOWNS))
+    assert iterations(A, saddle_schur_precondition="user", saddle_schur_matrix=mass) < 60
+    assert iterations(A, saddle_schur_precondition="user", saddle_schur_matrix=np.eye(ROWS - UNKNOWNS)) < 60
+
+
+@pytest.mark.parametrize("options, error, message", [
+    ({"saddle_index": [ROWS]}, ts.TesseraValueError, "entry 1 of the index is row 408"),
+    ({"saddle_index": [0.5]}, ValueError, "a list of integers"),
+    ({"saddle_index": []}, ValueError, "a list of integers"),
+    ({"saddle_index": [1], "precond": "ilu0"}, ValueError, "saddle_index is for precond='saddle'"),
+    ({"saddle_schur_precondition": "user"}, ValueError, "go together"),
+    ({"saddle_schur_matrix": np.eye(3), "saddle_schur_precondition": "user"}, ValueError, "schur_matrix has 3 rows"),
+])
+def test_refusals(options, error, message):
+    with pytest.raises(error, match=message):
+        iterations(flow(), **options)
