@@ -90,8 +90,16 @@ class PrecondOptions(TypedDict, total=False):
     """ilu0, ic0: auto, host or device (default auto); where factors are computed: by one thread of the host, ..."""
     fill: float | None
     """F of precond ilut:T:F, ict:T:F"""
+    filter: float | None
+    """fsai, isai: entries of the inverse below F times the diagonal one, scaled likewise, are left out, and ..."""
     form: PolynomialForm | None
     """how polynomial is evaluated: roots or powers (default roots)"""
+    inverse_filter: float | None
+    """fsai, isai: entries of the inverse below F times the diagonal one, scaled likewise, are left out, and ..."""
+    inverse_row: int | None
+    """fsai, isai: most entries of a row, 1 to 64 (default 64); the largest stay"""
+    inverse_threshold: float | None
+    """fsai, isai: entries of A below T times the largest of their row, off the diagonal and scaled by it, do ..."""
     leaf: int | None
     """triangular blocks: most rows of an uncut triangle (default 4096)"""
     level: float | None
@@ -110,6 +118,8 @@ class PrecondOptions(TypedDict, total=False):
     """how polynomial is evaluated: roots or powers (default roots)"""
     polynomial_seed: int | None
     """polynomial: seed of the random start vector of its Krylov space (default 1)"""
+    power: float | None
+    """K of precond fsai:K, isai:K"""
     precond_amg_aggressive: int | Literal["auto"] | None
     precond_amg_block_size: int | Literal["auto"] | None
     precond_amg_coarsening: AmgCoarsening | None
@@ -133,6 +143,10 @@ class PrecondOptions(TypedDict, total=False):
     precond_incomplete_squares_policy: str | None
     precond_incomplete_squares_policy_level: str | Sequence[str] | None
     precond_incomplete_triangular: Triangular | None
+    precond_inverse_filter: float | None
+    precond_inverse_power: float | None
+    precond_inverse_row: int | None
+    precond_inverse_threshold: float | None
     precond_jacobi_sweeps_count: float | None
     precond_jacobi_sweeps_omega: float | Literal["auto"] | None
     precond_jacobi_sweeps_schedule: str | Sequence[str] | None
@@ -158,10 +172,14 @@ class PrecondOptions(TypedDict, total=False):
     precond_threshold_level: float | None
     role: str | None
     """storage P and arithmetic A (default fp64; gmres: inner_precision); block-jacobi also takes adaptive: for ..."""
+    row: int | None
+    """fsai, isai: most entries of a row, 1 to 64 (default 64); the largest stay"""
     smoother: AmgSmoother | None
     """amg: chebyshev, l1-jacobi, jacobi, ilu0 or block-jacobi (default chebyshev)"""
     strength: float | Literal["auto"] | None
     """amg: a coupling counts from T times the strongest of its row (default 0.25; aggregation: 0, below the ..."""
+    threshold: float | None
+    """fsai, isai: entries of A below T times the largest of their row, off the diagonal and scaled by it, do ..."""
     triangular: Triangular | None
     """ilu0, ic0: auto, levels, blocks or merged (default auto); how triangles are solved: one level set after ..."""
     truncation: int | None
@@ -230,7 +248,7 @@ class MethodOptions(PrecondOptions, total=False):
     jacobi_omega: float | None
     jacobi_schedule: str | Sequence[str] | None
     kind: str | None
-    """none, jacobi, block-jacobi, polynomial, ilu0, ic0, ilut, ict, iluk, lu, cholesky, jacobi-sweeps, amg or ..."""
+    """none, jacobi, block-jacobi, polynomial, ilu0, ic0, ilut, ict, iluk, lu, cholesky, jacobi-sweeps, amg, ..."""
     levels: str | Sequence[str] | None
     """up to 4 precisions, high to low (default fp64,fp32; error-bound: fp64,fp32,fp16; lossless: ..."""
     matrix_precision: Precision | None

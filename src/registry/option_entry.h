@@ -45,6 +45,7 @@ typedef enum option_home { HOME_SOLVE, HOME_PRECOND, HOME_STORAGE, HOME_PAPERS_S
 #define NEED_TEXT_SWEEPS "--precond jacobi-sweeps"
 #define NEED_TEXT_DIRECT "--precond lu or cholesky"
 #define NEED_TEXT_AMG "--precond amg"
+#define NEED_TEXT_INVERSE "--precond fsai or isai"
 #define NEED_TEXT_PAPER_KERNEL "--kernel paper"
 #define NEED_TEXT_NARROWING "--narrowing paper or safe"
 typedef enum option_need {
@@ -62,6 +63,7 @@ typedef enum option_need {
     NEED_SWEEPS,
     NEED_DIRECT,
     NEED_AMG,
+    NEED_INVERSE,
     NEED_PAPER_KERNEL,
     NEED_NARROWING,
     NEED_COUNT
