@@ -56,6 +56,8 @@ class PrecondOptions(TypedDict, total=False):
     """amg: most levels (default 25)"""
     amg_max_row_sum: float | None
     """amg: rows whose sum is above T times the diagonal have no strong couplings (default 1: none)"""
+    amg_modes: int | None
+    """amg aggregation: find up to N vectors that A nearly maps to zero, by trial cycles (default 0)"""
     amg_precision: str | Sequence[str] | None
     """amg: auto, fp64, fp32, fp16, bf16 or fp8 (default auto); in which precision levels are stored; a list is ..."""
     amg_seed: int | None
@@ -110,6 +112,8 @@ class PrecondOptions(TypedDict, total=False):
     """amg: rows whose sum is above T times the diagonal have no strong couplings (default 1: none)"""
     memory_limit: int | str | None
     """lu, cholesky: most memory of the factorization, such as 500M or 8G (default: half of what is free)"""
+    modes: int | None
+    """amg aggregation: find up to N vectors that A nearly maps to zero, by trial cycles (default 0)"""
     near_nullspace: Any
     """amg: vectors that A nearly maps to zero, an array with a row for each row of A"""
     polynomial_degree: float | None
@@ -128,6 +132,7 @@ class PrecondOptions(TypedDict, total=False):
     precond_amg_degree: int | None
     precond_amg_max_levels: int | None
     precond_amg_max_row_sum: float | None
+    precond_amg_modes: int | None
     precond_amg_precision: str | Sequence[str] | None
     precond_amg_seed: int | None
     precond_amg_smoother: AmgSmoother | None
