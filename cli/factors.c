@@ -37,6 +37,13 @@ void cli_print_factors(const tess_precond_options *precond, const tess_solve_res
     if (precond->kind == TESS_PRECOND_LU || precond->kind == TESS_PRECOND_CHOLESKY) {
         printf("%-17s %s\n", "factors", tess_count(result->precond.factor_nonzeros, "nonzero").text);
     }
+    if (precond->kind == TESS_PRECOND_FSAI || precond->kind == TESS_PRECOND_ISAI) {
+        printf("%-17s %s", "inverse", tess_count(result->precond.factor_nonzeros, "nonzero").text);
+        if (result->precond.shift > 0.0) {
+            printf("; diagonals of small systems shifted by up to %g times themselves", result->precond.shift);
+        }
+        printf("\n");
+    }
     if (!cli_is_incomplete(precond->kind)) { return; }
     printf("%-17s %s below the diagonal, %lld above", "factors",
            tess_count(result->precond.triangle_level_sets[0], "level set").text,

@@ -249,9 +249,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 }
 
 static const char doc[] =
-    "Times solves with incomplete factors.\v"
-    "Contestants: SOLVER-PRECOND of ours, SOLVER one of cg and bicgstab, PRECOND one of jacobi, ilu0 and ic0, then any "
-    "of a precision of the factors, levels, blocks (and leafN, N its largest leaf) or merged, host or device: "
+    "Times solves with incomplete factors and approximate inverses.\v"
+    "Contestants: SOLVER-PRECOND of ours, SOLVER one of cg and bicgstab, PRECOND one of jacobi, ilu0, ic0, fsai[:K] "
+    "and "
+    "isai[:K], then any of a precision of the factors, for ilu0 and ic0 also levels, blocks (and leafN, N its largest "
+    "leaf) or merged, host or device: "
     "cg-ic0-fp32-blocks-leaf1024; and SOLVER-cu-PRECOND of cuSPARSE and cuBLAS, scalars on the device: call by call, "
     "or with -graph or -short as a CUDA "
     "graph of ten iterations or of one. Symmetric matrices run CG, those that are not known to be definite "

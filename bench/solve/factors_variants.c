@@ -37,10 +37,19 @@ static bool parse_detail(const char *word, factors_variant *v)
         v->precond.role.arithmetic = TESS_ARITHMETIC_FP64;
         return true;
     }
-    return v->precond.kind != TESS_PRECOND_JACOBI &&
+    return (v->precond.kind == TESS_PRECOND_ILU0 || v->precond.kind == TESS_PRECOND_IC0) &&
            (tess_triangular_parse(word, &v->precond.incomplete.triangular) == TESS_SUCCESS ||
             parse_leaf(word, &v->precond.incomplete.leaf) ||
             tess_factorization_parse(word, &v->precond.incomplete.factorization) == TESS_SUCCESS);
+}
+
+/* The baseline has the two kinds of factors alone. */
+static bool is_known_kind(const factors_variant *v)
+{
+    const tess_precond_kind kind = v->precond.kind;
+
+    if (kind == TESS_PRECOND_ILU0 || kind == TESS_PRECOND_IC0) { return true; }
+    return !v->theirs && (kind == TESS_PRECOND_JACOBI || kind == TESS_PRECOND_FSAI || kind == TESS_PRECOND_ISAI);
 }
 
 static bool parse_words(char *text, tess_triangular triangular, factors_variant *v)
@@ -54,10 +63,7 @@ static bool parse_words(char *text, tess_triangular triangular, factors_variant 
     v->which = v->theirs ? BENCH_THEIRS_PLAIN : BENCH_OURS_GRAPH;
     if (v->theirs) { word = strtok_r(NULL, "-", &rest); }
     if (!word || tess_precond_options_parse(word, &v->precond) != TESS_SUCCESS) { return false; }
-    if (v->precond.kind != TESS_PRECOND_ILU0 && v->precond.kind != TESS_PRECOND_IC0 &&
-        (v->theirs || v->precond.kind != TESS_PRECOND_JACOBI)) {
-        return false;
-    }
+    if (!is_known_kind(v)) { return false; }
     v->precond.incomplete.triangular = triangular; /* the kind began the options anew */
     while ((word = strtok_r(NULL, "-", &rest)) != NULL) {
         if (!parse_detail(word, v)) { return false; }

@@ -4,7 +4,8 @@
  *
  *     tess_precond_options_parse("ilu0", &options);      none, jacobi, block-jacobi:8, polynomial:10, ilu0,
  *                                                       ic0, ilut:1e-3:10, ict, iluk:1, lu, cholesky,
- *                                                       jacobi-sweeps:3, amg, saddle; of a solve also auto
+ *                                                       jacobi-sweeps:3, amg, saddle, fsai:2, isai:2; of a solve
+ *                                                       also auto
  *     tess_precond_create(a, &options, &m);
  *     tess_precond_apply(m, r, z);
  *
@@ -29,6 +30,10 @@ typedef struct tess_precond tess_precond;
 #define TESS_MAX_JACOBI_SWEEPS 1000
 /** Highest level of fill of iluk. */
 #define TESS_MAX_FILL_LEVEL 1000
+/** Highest power of the matrix whose pattern fsai and isai take. */
+#define TESS_MAX_INVERSE_POWER 8
+/** Longest row of fsai and isai. */
+#define TESS_MAX_INVERSE_ROW 64
 /** Most levels of algebraic multigrid. */
 #define TESS_MAX_AMG_LEVELS 32
 /** Most unknowns of a point in algebraic multigrid. */
@@ -53,7 +58,9 @@ typedef enum tess_precond_kind {
     TESS_PRECOND_CHOLESKY = 10,      /**< complete Cholesky factors, from the lower triangle */
     TESS_PRECOND_JACOBI_SWEEPS = 11, /**< Jacobi iterations from zero, in steps of rising precision */
     TESS_PRECOND_AMG = 12,           /**< algebraic multigrid: a cycle */
-    TESS_PRECOND_SADDLE = 14,        /**< the blocks of a saddle point, and an approximate Schur complement */
+    TESS_PRECOND_FSAI = 13,          /**< a factorized sparse approximate inverse, from the lower triangle */
+    TESS_PRECOND_ISAI = 14,          /**< a sparse approximate inverse on the pattern of a power of the matrix */
+    TESS_PRECOND_SADDLE = 15,        /**< the blocks of a saddle point, and an approximate Schur complement */
     TESS_PRECOND_AUTO = 999,         /**< in options of a solve: chosen with solver auto, else none (automatic.h) */
     TESS_PRECOND_SHELL = 1000        /**< the user's own function: tess_precond_create_shell */
 } tess_precond_kind;
@@ -200,6 +207,18 @@ typedef struct tess_jacobi_sweeps_options {
     int64_t reserved[4]; /**< zeros */
 } tess_jacobi_sweeps_options;
 
+/** Options of fsai and isai: which entries the approximate inverse has. Entries of A count by their magnitude in
+    D^-1/2 |A| D^-1/2, with the diagonal D of A, those of the inverse with their columns times D^1/2. */
+typedef struct tess_inverse_options {
+    int power;           /**< it has the pattern of A to this power, 1 to 8 (default 2) */
+    int row;             /**< most entries of a row, 1 to 64 (default 64): those of largest magnitude */
+    double threshold;    /**< entries of A below this times the largest of their row, off the diagonal, do not count for
+                              the pattern; from 0 to below 1 (default 0.1) */
+    double filter;       /**< entries of the inverse below this times that of the diagonal are left out, and the others
+                              computed anew; from 0 to below 1 (default 0.05) */
+    int64_t reserved[4]; /**< zeros */
+} tess_inverse_options;
+
 /** How saddle combines A, the first block, and S, the Schur complement C - B A^-1 F of [A F; B C]. */
 typedef enum tess_saddle_factorization {
     TESS_SADDLE_AUTO = 0,  /**< diag in minres, else upper (default) */
@@ -238,8 +257,8 @@ typedef struct tess_precond_options {
     size_t size;            /**< sizeof(tess_precond_options) */
     tess_precond_kind kind; /**< none (default) */
     /** Storage and arithmetic. Default: fp64/fp64, of lu and cholesky fp32/fp32; in GMRES that of gmres.inner
-       (adaptive: fp16 storage; incomplete factors: fp32/fp64 if gmres.inner is below fp64; lu and cholesky: fp32/fp32).
-        fp64/fp32, only from C, applies FP64 storage to r rounded to FP32. */
+       (adaptive: fp16 storage; incomplete factors, fsai, isai: fp32/fp64 if gmres.inner is below fp64; lu and cholesky:
+       fp32/fp32). fp64/fp32, only from C, applies FP64 storage to r rounded to FP32. */
     tess_role_precision role;
     tess_block_jacobi_options block_jacobi;
     tess_polynomial_options polynomial;
@@ -248,6 +267,7 @@ typedef struct tess_precond_options {
     tess_direct_options direct;
     tess_amg_options amg;
     tess_jacobi_sweeps_options jacobi_sweeps;
+    tess_inverse_options inverse;
     tess_saddle_options saddle;
     int64_t reserved[4]; /**< zeros */
 } tess_precond_options;
@@ -277,7 +297,7 @@ static inline void tess_precond_options_init(tess_precond_options *options)
  * and cholesky without MUMPS and cuDSS. OUT_OF_MEMORY: memory; a factorization beyond direct.memory_limit.
  * Tests: tests/unit/test_precond.c, test_precond_precisions.c, test_polynomial.c, test_incomplete.c, test_triangular.c,
  * test_merged.c, test_incomplete_solves.c, test_fill.c, test_direct.c, test_saddle.c; tests/gpu/test_precond.c,
- * test_incomplete.c, test_incomplete_kernels.c
+ * test_incomplete.c, test_incomplete_kernels.c; of fsai and isai tests/unit/test_inverse.c, tests/gpu/test_inverse.c
  */
 TESS_EXPORT tess_status tess_precond_create(const tess_matrix *a, const tess_precond_options *options,
                                             tess_precond **out);
@@ -301,13 +321,15 @@ TESS_EXPORT tess_status tess_precond_apply(const tess_precond *m, const tess_vec
 TESS_EXPORT tess_status tess_precond_apply_columns(const tess_precond *m, const tess_columns *r, const tess_columns *z);
 /**
  * Bytes on the device that the preconditioner owns. Block Jacobi: inverses, exponents, and offsets if lengths differ.
- * Polynomial: the copy of the matrix and the vectors. Incomplete factors: all that is kept, also for updates. lu,
+ * Polynomial: the copy of the matrix and the vectors. Incomplete factors, fsai, isai: all that is kept, also for
+ * updates. lu,
  * cholesky: factors and vectors; 0 on a GPU, because the host has them.
  */
 TESS_EXPORT int64_t tess_precond_bytes(const tess_precond *m);
 /** Blocks of block Jacobi (rows of Jacobi) stored in each precision; zeros for other preconditioners. */
 TESS_EXPORT void tess_precond_blocks_per_precision(const tess_precond *m, int64_t counts[TESS_MAX_PRECISIONS]);
-/** Facts about factors. Complete ones have only `nonzeros`, `entries` and `factorization`. */
+/** Facts about factors. Complete ones have only `nonzeros`, `entries` and `factorization`; fsai and isai
+    also `shift`, the largest of a row, and all entries of the inverse are `nonzeros`. */
 typedef struct tess_precond_factors {
     size_t size;                                /**< sizeof(tess_precond_factors) */
     double shift;                               /**< shift s of the present factors; 0: none was needed */
@@ -325,8 +347,8 @@ static inline void tess_precond_factors_init(tess_precond_factors *factors)
 {
     tess_precond_factors_init_sized(factors, sizeof *factors);
 }
-/** Fills *out for incomplete and complete factors. Errors: UNSUPPORTED (another kind), INVALID_ARGUMENT (size).
-    tests/unit/test_incomplete.c */
+/** Fills *out for incomplete and complete factors, fsai and isai. Errors: UNSUPPORTED (another kind), INVALID_ARGUMENT
+   (size). tests/unit/test_incomplete.c */
 TESS_EXPORT tess_status tess_precond_get_factors(const tess_precond *m, tess_precond_factors *out);
 /** A level of algebraic multigrid. The finest comes first. */
 typedef struct tess_amg_level {
@@ -406,8 +428,8 @@ TESS_EXPORT const char *tess_precond_kind_name(tess_precond_kind kind);
 TESS_EXPORT tess_status tess_precond_kind_parse(const char *name, tess_precond_kind *out);
 /**
  * Parses `none`, `jacobi`, `block-jacobi[:K]`, `polynomial[:D]`, `ilu0`, `ic0`, `ilut[:T[:F]]`, `ict[:T[:F]]`,
- * `iluk[:K]`, `lu`, `cholesky`, `jacobi-sweeps[:N]`, `amg`, `saddle` or `auto`, and sets all other options to their
- * defaults.
+ * `iluk[:K]`, `lu`, `cholesky`, `jacobi-sweeps[:N]`, `amg`, `fsai[:K]`, `isai[:K]`, `saddle` or `auto`, and sets all
+ * other options to their defaults.
  * Errors: INVALID_ARGUMENT.
  */
 TESS_EXPORT tess_status tess_precond_options_parse(const char *text, tess_precond_options *out);

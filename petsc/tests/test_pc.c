@@ -65,6 +65,9 @@ static PetscErrorCode kinds_converge(void)
                  {"amg", "fp64", 45},
                  {"ict:1e-3:10", "", 70},
                  {"jacobi-sweeps:4", "", 80},
+                 {"fsai", "", 80},
+                 {"fsai:3", "fp16", 70},
+                 {"isai", "fp32", 80},
                  {"amg", "fp32,fp16", 45}};
     int ranks;
 

@@ -21,8 +21,8 @@ from ._library import lib as _lib
 from ._matrix import Matrix
 from ._option_types import Options
 from ._options import option_names
-from ._precond import (Preconditioner, amg, block_jacobi, cholesky, ic0, ict, ilu0, iluk, ilut, jacobi, jacobi_sweeps,
-                       lu, polynomial, saddle)
+from ._precond import (Preconditioner, amg, block_jacobi, cholesky, fsai, ic0, ict, ilu0, iluk, ilut, isai, jacobi,
+                       jacobi_sweeps, lu, polynomial, saddle)
 from ._result import Result
 from ._scipy import bicg, bicgstab, cg, cgs, fgmres, gcrotmk, gmres, idrs, lgmres, minres, qmr, tfqmr
 from ._sequence import Sequence, SequenceResult
@@ -34,9 +34,9 @@ __all__ = [
     "AdvisedAttempt", "BatchResult", "Context", "ConvergenceError", "Factors", "Matrix", "Options", "Preconditioner",
     "Result", "Sequence", "SequenceResult", "Solver", "TesseraError", "TesseraFileError", "TesseraMemoryError",
     "TesseraUnsupportedError", "TesseraValueError", "Verification", "advise", "amg", "bicg", "bicgstab",
-    "block_jacobi", "cg", "cgs", "cholesky", "default_context", "factorized", "fgmres", "gcrotmk", "gmres", "ic0",
-    "ict", "idrs", "ilu0", "iluk", "ilut", "jacobi", "jacobi_sweeps", "lgmres", "lsmr", "lsqr", "lu", "minres",
-    "option_names", "polynomial", "qmr", "saddle", "solve", "solve_batch", "spilu", "splu", "spsolve",
+    "block_jacobi", "cg", "cgs", "cholesky", "default_context", "factorized", "fgmres", "fsai", "gcrotmk", "gmres",
+    "ic0", "ict", "idrs", "ilu0", "iluk", "ilut", "isai", "jacobi", "jacobi_sweeps", "lgmres", "lsmr", "lsqr", "lu",
+    "minres", "option_names", "polynomial", "qmr", "saddle", "solve", "solve_batch", "spilu", "splu", "spsolve",
     "spsolve_triangular", "tfqmr", "use_context", "verify",
 ]
 

@@ -48,6 +48,7 @@ _NUMBERS = {
     "fill": ("precond.threshold.fill", "F of precond ilut:T:F, ict:T:F"),
     "level": ("precond.threshold.level", "K of precond iluk:K"),
     "count": ("precond.jacobi_sweeps.count", "K of precond jacobi-sweeps:K"),
+    "power": ("precond.inverse.power", "K of precond fsai:K, isai:K"),
     "block_jacobi_block_size": ("precond.block_jacobi.block_size", "K of precond block-jacobi:K"),
     "polynomial_degree": ("precond.polynomial.degree", "D of precond polynomial:D"),
 }

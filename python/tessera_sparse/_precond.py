@@ -26,7 +26,7 @@ class Preconditioner:
     A : Matrix, or what `Matrix` takes
     kind : str
         As on the command line: "jacobi", "block-jacobi:8", "polynomial:10", "ilu0", "ic0", "ilut:1e-3:10", "ict",
-        "iluk:1", "lu", "cholesky", "amg", "jacobi-sweeps:3" (docs/reference/preconditioners.md).
+        "iluk:1", "lu", "cholesky", "amg", "jacobi-sweeps:3", "fsai:2", "isai:2" (docs/reference/preconditioners.md).
     **options
         Options of the preconditioner, such as precond_precision="fp32/fp64" or triangular="levels". For amg also
         arrays: `coordinates` of an elastic body, or `near_nullspace` vectors.
@@ -291,6 +291,10 @@ ict = _shaped("ict", "Incomplete Cholesky factors with fill by a threshold.",
 iluk = _shaped("iluk", "Incomplete LU factors with a level of fill.", "level : from 0 (1)", "iluk(A, 1)")
 jacobi_sweeps = _shaped("jacobi-sweeps", "Jacobi iterations in steps of rising precision.", "count : 1 to 1000 (3)",
                         "jacobi_sweeps(A, 3)")
+fsai = _shaped("fsai", "A factorized sparse approximate inverse of a symmetric positive definite A.",
+               "power : the pattern is that of A to this power, 1 to 8 (2)", "fsai(A, 2)")
+isai = _shaped("isai", "A sparse approximate inverse.",
+               "power : the pattern is that of A to this power, 1 to 8 (2)", "isai(A, 2)")
 amg = _shaped("amg", "Algebraic multigrid (docs/howto/multigrid.md).",
               "coordinates : array, optional\n        Of the nodes of an elastic body, a row for each: its rigid-body "
               "modes.\n    near_nullspace : array, optional\n        Vectors that A nearly maps to zero, as columns.",

@@ -77,6 +77,16 @@ def test_jacobi_sweeps_precondition():
     assert few.verified and few.iterations < ts.solve(A, b, solver="cg", precond="jacobi", rtol=1e-8).iterations
 
 
+def test_approximate_inverses_precondition():
+    A, b = ts.Matrix.gallery("laplace2d", 30), np.ones(900)
+    plain = ts.solve(A, b, solver="cg", precond="jacobi", rtol=1e-8)
+    for kind, solver in ((ts.fsai, "cg"), (ts.isai, "bicgstab")):
+        m = kind(A, 3, inverse_filter=0.1, inverse_row=16, precond_precision="fp16/fp64")
+        few = ts.solve(A, b, solver=solver, precond=m, rtol=1e-8)
+        assert few.verified and few.iterations < 0.7 * plain.iterations
+        assert 900 < m.factors["nonzeros"] <= 900 * 16
+
+
 def test_names_are_words_of_the_command_line_paths_and_last_words():
     amg, gmres = {"solver": "cg", "precond": "amg"}, {"solver": "gmres"}
     for name in ("truncation", "amg_truncation", "precond_amg_truncation"):
@@ -169,7 +179,7 @@ def test_messages_have_the_names_of_keywords():
 
 @pytest.mark.parametrize("name, value, kind", [("s", 3, "idr"), ("drop", 0.1, "ilut"), ("fill", 4.0, "ict"),
                                                ("level", 2, "iluk"), ("count", 2, "jacobi-sweeps"),
-                                               ("polynomial_degree", 4, "polynomial"),
+                                               ("power", 3, "fsai"), ("polynomial_degree", 4, "polynomial"),
                                                ("block_jacobi_block_size", 2, "block-jacobi")])
 def test_a_number_within_a_name_needs_the_name(name, value, kind):
     with pytest.raises(ValueError, match=f"{name} is . of "):

@@ -43,6 +43,18 @@ tess_status host_csr_from_matrix(const tess_matrix *a, host_csr *out);
 /* A copy as an assembled matrix on any context; rows need not be sorted. */
 tess_status host_csr_to_matrix(tess_context *ctx, const host_csr *a, tess_matrix **out);
 
+/* Exchanges two entries of a row. */
+static inline void host_csr_swap(int32_t *column, double *val, int64_t s, int64_t t)
+{
+    const int32_t c = column[s];
+    const double v = val[s];
+
+    column[s] = column[t];
+    val[s] = val[t];
+    column[t] = c;
+    val[t] = v;
+}
+
 /* Sorts the columns of one row, and of each row. */
 void host_csr_sort_row(int64_t count, int32_t *column, double *val);
 void host_csr_sort(tess_context *ctx, host_csr *a);

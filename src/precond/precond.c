@@ -109,7 +109,7 @@ static tess_status check_request(const tess_matrix *a, const tess_precond_option
         return tess_fail(
             a->ctx, TESS_UNSUPPORTED,
             "choose none, jacobi, block-jacobi, polynomial, ilu0, ic0, ilut, ict, iluk, lu, cholesky, jacobi-sweeps, "
-            "amg or saddle",
+            "amg, fsai, isai or saddle",
             "preconditioner %s cannot be made from a matrix", tess_precond_kind_name(options->kind));
     }
     return tess_find_precond(options->kind)->check(a, options);

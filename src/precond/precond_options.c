@@ -8,9 +8,11 @@
 
 enum { DEFAULT_BLOCK_SIZE = 8, DEFAULT_DEGREE = 10, DEFAULT_LEAF = 4096, DEFAULT_LEVEL = 1 };
 enum { DEFAULT_SMOOTHING = 2, DEFAULT_LEVELS = 25, DEFAULT_TRUNCATION = 5, DEFAULT_COARSEST = 200 };
-enum { DEFAULT_SWEEPS = 3 };
+enum { DEFAULT_SWEEPS = 3, DEFAULT_POWER = 2, DEFAULT_ROW = TESS_MAX_INVERSE_ROW };
 #define DEFAULT_DROP 1e-3
 #define DEFAULT_FILL 10.0
+#define DEFAULT_THRESHOLD 0.1
+#define DEFAULT_FILTER 0.05
 
 static void set_amg(tess_amg_options *amg)
 {
@@ -44,6 +46,10 @@ void tess_precond_options_init_sized(tess_precond_options *options, size_t size)
     defaults.jacobi_sweeps.storage.format = tess_format_in_role(TESS_ROLE_COPIES);
     defaults.saddle.a_precond = TESS_PRECOND_AUTO;
     defaults.saddle.schur_precond = TESS_PRECOND_AUTO;
+    defaults.inverse.power = DEFAULT_POWER;
+    defaults.inverse.row = DEFAULT_ROW;
+    defaults.inverse.threshold = DEFAULT_THRESHOLD;
+    defaults.inverse.filter = DEFAULT_FILTER;
     options_init(options, size, &defaults, sizeof defaults);
 }
 
@@ -100,6 +106,7 @@ tess_status precond_options_take_member(tess_context *ctx, tess_precond_options 
                                   (int)options->incomplete.factorization));
     TESS_TRY(take_amg(ctx, &options->amg));
     TESS_TRY(take_saddle(ctx, &options->saddle));
+    TESS_TRY(options_require_reserved(ctx, "tess_inverse_options", options->inverse.reserved));
     TESS_TRY(options_require_reserved(ctx, "tess_jacobi_sweeps_options", options->jacobi_sweeps.reserved));
     options->jacobi_sweeps.storage.papers = NULL; /* sweeps take none of the papers' tiles */
     TESS_TRY(storage_options_take_member(ctx, &options->jacobi_sweeps.storage, papers));

@@ -82,6 +82,8 @@ static const tess_named_value precond_kind_names[] = {{"none", TESS_PRECOND_NONE
                                                       {"cholesky", TESS_PRECOND_CHOLESKY},
                                                       {"jacobi-sweeps", TESS_PRECOND_JACOBI_SWEEPS},
                                                       {"amg", TESS_PRECOND_AMG},
+                                                      {"fsai", TESS_PRECOND_FSAI},
+                                                      {"isai", TESS_PRECOND_ISAI},
                                                       {"saddle", TESS_PRECOND_SADDLE},
                                                       {"auto", TESS_PRECOND_AUTO},
                                                       {"shell", TESS_PRECOND_SHELL},

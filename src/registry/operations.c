@@ -23,6 +23,7 @@
 #include "policy/assign.h"
 #include "precond/block_jacobi/block_jacobi.h"
 #include "precond/incomplete/incomplete.h"
+#include "precond/inverse/inverse.h"
 #include "precond/multigrid/aggregation/aggregation_device.h"
 #include "precond/saddle/rows.h"
 #include "solver/batch/batch.h"

@@ -46,6 +46,7 @@ typedef enum option_home { HOME_SOLVE, HOME_PRECOND, HOME_STORAGE, HOME_PAPERS_S
 #define NEED_TEXT_DIRECT "--precond lu or cholesky"
 #define NEED_TEXT_AMG "--precond amg or saddle"
 #define NEED_TEXT_SADDLE "--precond saddle"
+#define NEED_TEXT_INVERSE "--precond fsai or isai"
 #define NEED_TEXT_PAPER_KERNEL "--kernel paper"
 #define NEED_TEXT_NARROWING "--narrowing paper or safe"
 typedef enum option_need {
@@ -64,6 +65,7 @@ typedef enum option_need {
     NEED_DIRECT,
     NEED_AMG,
     NEED_SADDLE,
+    NEED_INVERSE,
     NEED_PAPER_KERNEL,
     NEED_NARROWING,
     NEED_COUNT

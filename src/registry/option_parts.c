@@ -173,7 +173,9 @@ static const struct {
                           {"ilut:", "a drop tolerance and a fill, such as 1e-3:10"},
                           {"ict:", "a drop tolerance and a fill, such as 1e-3:10"},
                           {"jacobi-sweeps:", "a number of sweeps (1 to 1000)"},
-                          {"iluk:", "a level of fill (1 to 1000)"}};
+                          {"iluk:", "a level of fill (1 to 1000)"},
+                          {"fsai:", "a power of the pattern (1 to 8)"},
+                          {"isai:", "a power of the pattern (1 to 8)"}};
 
 static bool refuse_precond(const option_entry *e, const char *text, const option_message *message)
 {
@@ -181,7 +183,8 @@ static bool refuse_precond(const option_entry *e, const char *text, const option
         "none", "jacobi", "block-jacobi", "block-jacobi:K", "polynomial",    "polynomial:D",
         "ilu0", "ic0",    "ilut",         "ilut:T:F",       "ict",           "ict:T:F",
         "iluk", "iluk:K", "lu",           "cholesky",       "jacobi-sweeps", "jacobi-sweeps:K",
-        "amg",  "saddle", "auto"};
+        "amg",  "fsai",   "fsai:K",       "isai",           "isai:K",        "saddle",
+        "auto"};
 
     for (size_t i = 0; i < sizeof precond_parameters / sizeof *precond_parameters; i++) {
         const char *rest = after_prefix(text, precond_parameters[i].prefix);
@@ -204,6 +207,7 @@ static bool parse_precond(const option_entry *e, const char *text, void *place, 
     out->polynomial.degree = parsed.polynomial.degree;
     out->threshold = parsed.threshold;
     out->jacobi_sweeps.count = parsed.jacobi_sweeps.count;
+    out->inverse.power = parsed.inverse.power;
     return true;
 }
 
@@ -217,6 +221,8 @@ static void print_precond(const option_entry *e, const void *place, char *buffer
     case TESS_PRECOND_BLOCK_JACOBI: snprintf(buffer, size, "%s:%d", name, o->block_jacobi.block_size); break;
     case TESS_PRECOND_POLYNOMIAL: snprintf(buffer, size, "%s:%d", name, o->polynomial.degree); break;
     case TESS_PRECOND_JACOBI_SWEEPS: snprintf(buffer, size, "%s:%d", name, o->jacobi_sweeps.count); break;
+    case TESS_PRECOND_FSAI:
+    case TESS_PRECOND_ISAI: snprintf(buffer, size, "%s:%d", name, o->inverse.power); break;
     case TESS_PRECOND_ILUK: snprintf(buffer, size, "%s:%d", name, o->threshold.level); break;
     case TESS_PRECOND_ILUT:
     case TESS_PRECOND_ICT:

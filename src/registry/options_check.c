@@ -99,6 +99,11 @@ static bool has_multigrid(const tess_solve_options *o)
     return o->precond.kind == TESS_PRECOND_AMG || is_saddle(o);
 }
 
+static bool is_inverse(const tess_solve_options *o)
+{
+    return o->precond.kind == TESS_PRECOND_FSAI || o->precond.kind == TESS_PRECOND_ISAI;
+}
+
 static bool has_paper_kernel(const tess_solve_options *o)
 {
     return o->storage.papers && o->storage.papers->kernel == TESS_KERNEL_PAPER;
@@ -128,6 +133,7 @@ static const struct {
     [NEED_DIRECT] = {may_be_direct, false},
     [NEED_AMG] = {has_multigrid, false},
     [NEED_SADDLE] = {is_saddle, false},
+    [NEED_INVERSE] = {is_inverse, false},
     [NEED_PAPER_KERNEL] = {has_paper_kernel, true},
     [NEED_NARROWING] = {narrows, true},
 };
@@ -181,7 +187,7 @@ static bool check_role(const tess_solve_options *o, const option_message *messag
         return option_refuse(message, "--precond-precision of --precond %s is fp32 or fp64, not %s/%s", name,
                              tess_precision_name(role->storage), tess_arithmetic_name(role->arithmetic));
     }
-    if (is_incomplete(o) && (!fp64 || tess_precision_bytes(role->storage) < 2)) {
+    if ((is_incomplete(o) || is_inverse(o)) && (!fp64 || tess_precision_bytes(role->storage) < 2)) {
         return option_refuse(
             message, "--precond-precision of --precond %s is fp64, fp32/fp64, bf16/fp64 or fp16/fp64, not %s/%s", name,
             tess_precision_name(role->storage), tess_arithmetic_name(role->arithmetic));
@@ -284,6 +290,7 @@ static bool is_kind_alone(const tess_precond_options *o)
     plain.polynomial.degree = o->polynomial.degree;
     plain.threshold = o->threshold;
     plain.jacobi_sweeps.count = o->jacobi_sweeps.count;
+    plain.inverse.power = o->inverse.power;
     return memcmp(&plain, o, sizeof plain) == 0;
 }
 
@@ -546,6 +553,7 @@ static void prune_precond(tess_solve_options *o, const tess_precond_options *pla
     if (!is_polynomial(o)) { m->polynomial = plain->polynomial; }
     if (!is_incomplete(o)) { m->incomplete = plain->incomplete; }
     if (!has_sweeps(o)) { m->jacobi_sweeps = plain->jacobi_sweeps; }
+    if (!is_inverse(o)) { m->inverse = plain->inverse; }
     if (!may_be_direct(o)) { m->direct = plain->direct; }
     if (!is_saddle(o)) { m->saddle = plain->saddle; }
     if (!has_multigrid(o)) {

@@ -118,6 +118,9 @@ static int64_t precond_bytes(const tess_matrix *a, const tess_precond_options *p
     case TESS_PRECOND_AMG:
     case TESS_PRECOND_SADDLE:                                        /* most entries are those of A */
         return TYPICAL_FILL * entries * FACTOR_ENTRY_BYTES + 64 * n; /* levels, and their interpolation */
+    case TESS_PRECOND_FSAI: /* G and its transpose, each of half the entries, and the pattern */
+    case TESS_PRECOND_ISAI:
+        return smaller(p->inverse.power, TYPICAL_FILL) * entries * (4 + storage + PATTERN_ENTRY_BYTES) + 2 * 8 * n;
     case TESS_PRECOND_ILUK: return (1 + smaller(p->threshold.level, TYPICAL_FILL)) * entries * FACTOR_ENTRY_BYTES;
     default: return 0;
     }

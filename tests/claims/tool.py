@@ -31,7 +31,7 @@ FAULTS = ("false", "bound", "invalid", "hang", "signal")
 SOLVERS = ("auto", "auto", "auto", "cg", "bicgstab", "gmres", "gmres-ir", "gmres-fd", "minres", "fgmres", "idr",
            "idr:2", "lsqr", "lsmr", "jacobi")
 PRECONDS = ("none", "none", "jacobi", "block-jacobi:3", "polynomial:4", "ilu0", "ic0", "ilut", "ict", "iluk:2", "lu",
-            "lu", "cholesky", "jacobi-sweeps", "amg")
+            "lu", "cholesky", "jacobi-sweeps", "amg", "fsai", "isai:1")
 PLAIN = ("csr", "ellr", "sell", "dia", "bsr", "auto")
 BY_POLICY = ("split", "composite", "tiles", "packed")
 PRECISIONS = ("fp64", "fp32", "bf16", "fp16", "e4m3", "e5m2")

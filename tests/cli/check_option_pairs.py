@@ -15,7 +15,8 @@ VALUES = {"steps": "fp32", "precond-steps": "fp32", "precond-policy": "mean-rang
           "precond-share": "50", "factor-memory": "500M", "choices": "choices.txt", "precision": "fp64",
           "tcki-thresholds": "0.1,0.2,0.9", "narrowing-epsilon": "0.5", "omega": "0.5", "precond-omega": "0.5",
           "amg-strength": "0.5", "amg-degree": "3", "amg-aggressive": "1", "amg-block-size": "2", "restart": "7",
-          "switch-at": "7", "leaf": "7", "inner-reduction": "0.5"}
+          "switch-at": "7", "leaf": "7", "inner-reduction": "0.5", "inverse-threshold": "0.5",
+          "inverse-filter": "0.5"}
 FIXED = {"--kernel paper": [], "--narrowing paper or safe": []}  # needs of another option, not of a method
 
 

@@ -270,6 +270,32 @@ static tess_status saddle_lsc(scene *s)
     return saddle_of(s, TESS_SCHUR_LSC, TESS_PRECOND_ILU0);
 }
 
+/* With every step of the set-up: powers, and a filter. */
+static tess_status inverse_of(scene *s, tess_precond_kind kind)
+{
+    oracle_csr a = oracle_laplace2d(16);
+    tess_precond_options options;
+    tess_status status = TESS_SUCCESS;
+
+    tess_precond_options_init(&options);
+    options.kind = kind;
+    options.role = (tess_role_precision){1, TESS_PRECISION_FP16, TESS_ARITHMETIC_FP64};
+    options.inverse.power = 3;
+    status = use_precond(s, &a, &options);
+    oracle_free(&a);
+    return status;
+}
+
+static tess_status fsai(scene *s)
+{
+    return inverse_of(s, TESS_PRECOND_FSAI);
+}
+
+static tess_status isai(scene *s)
+{
+    return inverse_of(s, TESS_PRECOND_ISAI);
+}
+
 static tess_status amg(scene *s)
 {
     return amg_of(s, TESS_AMG_CLASSICAL, TESS_AMG_V);
@@ -325,6 +351,8 @@ const named_scenario precond_scenarios[] = {
     {"lu", lu, false},
     {"cholesky", cholesky, false},
     {"jacobi sweeps", jacobi_sweeps, false},
+    {"fsai", fsai, false},
+    {"isai", isai, false},
     {"amg", amg, false},
     {"amg by K cycles", amg_by_k_cycles, false},
     {"amg by aggregation", amg_by_aggregation, false},

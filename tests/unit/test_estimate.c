@@ -52,8 +52,8 @@ static void estimates_are_near(void **state)
     static const tess_solver_kind kinds[] = {TESS_SOLVER_CG,    TESS_SOLVER_BICGSTAB, TESS_SOLVER_MINRES,
                                              TESS_SOLVER_GMRES, TESS_SOLVER_GMRES_IR, TESS_SOLVER_FGMRES,
                                              TESS_SOLVER_IDR,   TESS_SOLVER_LSQR};
-    static const char *const preconds[] = {"jacobi", "block-jacobi:16", "polynomial:4", "ilu0",
-                                           "ic0",    "iluk:1",          "amg",          "jacobi-sweeps:3"};
+    static const char *const preconds[] = {"jacobi", "block-jacobi:16", "polynomial:4", "ilu0",  "ic0", "iluk:1",
+                                           "amg",    "jacobi-sweeps:3", "fsai:2",       "isai:2"};
     oracle_csr laplacian = oracle_laplace2d(SIDE);
     tess_context *ctx = open_cpu(1);
     tess_matrix *a = make_matrix(ctx, &laplacian);

@@ -51,7 +51,8 @@ static void preconditioners_of_minus_a(void **state)
     static const tess_precond_kind kinds[] = {
         TESS_PRECOND_NONE, TESS_PRECOND_JACOBI, TESS_PRECOND_BLOCK_JACOBI,  TESS_PRECOND_POLYNOMIAL,
         TESS_PRECOND_ILU0, TESS_PRECOND_IC0,    TESS_PRECOND_ICT,           TESS_PRECOND_ILUK,
-        TESS_PRECOND_AMG,  TESS_PRECOND_LU,     TESS_PRECOND_JACOBI_SWEEPS, TESS_PRECOND_CHOLESKY};
+        TESS_PRECOND_AMG,  TESS_PRECOND_LU,     TESS_PRECOND_JACOBI_SWEEPS, TESS_PRECOND_CHOLESKY,
+        TESS_PRECOND_FSAI};
 
     (void)state;
     for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {

@@ -291,7 +291,7 @@ static void kept_preconditioners(void **state)
 {
     static const tess_precond_kind kinds[] = {TESS_PRECOND_IC0,        TESS_PRECOND_BLOCK_JACOBI,  TESS_PRECOND_AMG,
                                               TESS_PRECOND_POLYNOMIAL, TESS_PRECOND_JACOBI_SWEEPS, TESS_PRECOND_ICT,
-                                              TESS_PRECOND_JACOBI,     TESS_PRECOND_ILUT};
+                                              TESS_PRECOND_JACOBI,     TESS_PRECOND_ILUT,          TESS_PRECOND_FSAI};
 
     (void)state;
     for (size_t p = 0; p < sizeof kinds / sizeof *kinds; p++) {

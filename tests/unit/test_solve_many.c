@@ -139,12 +139,13 @@ static void block_jacobi_of_columns(void **state)
    the estimates of each column have the bits that they have alone, but for the order of sums. */
 static void other_preconditioners(void **state)
 {
-    static const tess_precond_kind kinds[] = {TESS_PRECOND_IC0, TESS_PRECOND_POLYNOMIAL, TESS_PRECOND_JACOBI_SWEEPS,
-                                              TESS_PRECOND_ILU0, TESS_PRECOND_ILUT};
+    static const tess_precond_kind kinds[] = {TESS_PRECOND_IC0,  TESS_PRECOND_POLYNOMIAL, TESS_PRECOND_JACOBI_SWEEPS,
+                                              TESS_PRECOND_FSAI, TESS_PRECOND_ILU0,       TESS_PRECOND_ILUT,
+                                              TESS_PRECOND_ISAI};
 
     (void)state;
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
-        const bool symmetric = i < 3;
+        const bool symmetric = i < 4;
         system_of s =
             make_system(symmetric ? oracle_laplace2d(SIDE) : oracle_convection2d(SIDE, 0.3), symmetric ? 8 : 5);
         tess_solve_options options = solve_options(i == 0      ? TESS_SOLVER_MINRES

@@ -125,6 +125,7 @@ done <<'OPTIONS'
 --precond block-jacobi:4 --precond-precision adaptive
 --precond polynomial:4 --polynomial-form powers
 --precond jacobi-sweeps:4 --precond-steps fp32:2,fp64 --precond-omega 0.7
+--precond fsai:3 --inverse-row 12 --inverse-filter 0.1
 --format split --policy mean-range:0.5 --levels fp64,fp16 --granularity entry --base ellr,sell
 --format sell --matrix-precision fp32 --sell-window 32
 --iterate last

@@ -23,17 +23,6 @@ static uint64_t rank_of(int32_t column, double weight)
     return (uint64_t)bits << 32 | (UINT32_MAX - (uint32_t)column);
 }
 
-static void swap(int32_t *column, double *weight, int64_t s, int64_t t)
-{
-    const int32_t c = column[s];
-    const double w = weight[s];
-
-    column[s] = column[t];
-    weight[s] = weight[t];
-    column[t] = c;
-    weight[t] = w;
-}
-
 static double sum_of(int64_t count, const double *weight)
 {
     double sum = 0.0;
@@ -63,7 +52,7 @@ static void sort_columns(int64_t count, int32_t *column, double *weight)
 {
     for (int64_t s = 1; s < count; s++) {
         for (int64_t t = s; t > 0 && column[t - 1] > column[t]; t--) {
-            swap(column, weight, t - 1, t);
+            host_csr_swap(column, weight, t - 1, t);
         }
     }
 }
@@ -83,7 +72,7 @@ int64_t amg_truncate_row(int most, int64_t count, int32_t *column, double *weigh
             first = rank > most_rank ? t : first;
             most_rank = rank > most_rank ? rank : most_rank;
         }
-        swap(column, weight, s, first);
+        host_csr_swap(column, weight, s, first);
     }
     count = shortens ? most : count;
     sort_columns(count, column, weight);

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The preconditioners fsai and isai on the GPU: the tests of the host, and host and GPU side by side. */
+#define TESTS_ON_GPU
+#include "../unit/test_inverse.c" /* the same tests, in another context */
+
+/* The operations of a row and their order are the same. */
+static void host_and_gpu_have_the_same_bits(void **state)
+{
+    oracle_csr matrices[] = {random_dominant(400, 9, true, 5), random_dominant(300, 25, true, 6),
+                             random_dominant(400, 7, false, 7), arrow(600, true), oracle_laplace2d(20)};
+
+    (void)state;
+    for (int c = 0; c < 5 * 6; c++) {
+        oracle_csr *a = &matrices[c / 6];
+        const bool symmetric = c % 2 == 0 && c / 6 != 2;
+        const tess_precond_options o = inverse_options(symmetric ? TESS_PRECOND_FSAI : TESS_PRECOND_ISAI, 1 + c / 2 % 3,
+                                                       c % 3 == 0 ? 0.0 : 0.3, c % 3 == 1 ? 0.05 : 0.0);
+        inverse_outcome outcome[2];
+        oracle_csr host = rows_on(TESS_DEVICE_CPU, 1, a, &o, &outcome[0]),
+                   gpu = rows_on(TESS_DEVICE_GPU, 1, a, &o, &outcome[1]);
+
+        assert_int_equal(host.nnz, gpu.nnz);
+        assert_memory_equal(host.row_ptr, gpu.row_ptr, (size_t)(a->nrows + 1) * sizeof *host.row_ptr);
+        assert_memory_equal(host.col_ind, gpu.col_ind, (size_t)host.nnz * sizeof *host.col_ind);
+        assert_memory_equal(host.val, gpu.val, (size_t)host.nnz * sizeof *host.val);
+        assert_true(outcome[0].largest == outcome[1].largest && outcome[0].smallest == outcome[1].smallest);
+        assert_true(outcome[0].mended == outcome[1].mended && outcome[0].shift == outcome[1].shift);
+        oracle_free(&host);
+        oracle_free(&gpu);
+    }
+    for (int k = 0; k < 5; k++) {
+        oracle_free(&matrices[k]);
+    }
+}
+
+/* Recorded loops and those without a recording take the same steps. */
+static void engines_agree(void **state)
+{
+    oracle_csr a = oracle_laplace2d(on_gpu_or_emulated(40, 16));
+    tess_context *gpu = open_device(0);
+    tess_solve_options options = solve_options(TESS_SOLVER_CG);
+
+    (void)state;
+    options.precond = precond_of(TESS_PRECOND_FSAI, 0);
+    check_engines_agree(gpu, &a, options);
+    options.precond.role = (tess_role_precision){1, TESS_PRECISION_FP16, TESS_ARITHMETIC_FP64};
+    check_engines_agree(gpu, &a, options);
+    tess_context_destroy(gpu);
+    oracle_free(&a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        INVERSE_TESTS,
+        cmocka_unit_test(host_and_gpu_have_the_same_bits),
+        cmocka_unit_test(engines_agree),
+    };
+
+    return run_gpu_tests(tests, NULL);
+}
