@@ -19,8 +19,8 @@ FLOWS = ["gallery:stokes2d:82", "gallery:stokes2d:173", "gallery:stokes2d:259",
          "gallery:stokes3d:17", "gallery:stokes3d:28", "gallery:stokes3d:37"]
 WAYS = [("default", []), ("fgmres", ["--solver", "fgmres", "--precond", "saddle"]),
         ("minres", ["--solver", "minres", "--precond", "saddle"]),
-        ("selfp", ["--solver", "fgmres", "--precond", "saddle", "--saddle-schur-precondition", "selfp"]),
-        ("lsc", ["--solver", "fgmres", "--precond", "saddle", "--saddle-schur-precondition", "lsc"])]
+        ("selfp", ["--solver", "fgmres", "--precond", "saddle", "--schur-precondition", "selfp"]),
+        ("lsc", ["--solver", "fgmres", "--precond", "saddle", "--schur-precondition", "lsc"])]
 
 
 def solve(tool, problem, options, repeats, limit):

@@ -47,7 +47,7 @@ static void write_files(FILE *to, const cli_solve_run *run, const tess_solve_opt
                  {"coordinates", run->nullspace != NULL && amg ? run->nullspace->coordinates : NULL},
                  {"near-nullspace", run->nullspace != NULL && amg ? run->nullspace->vectors : NULL},
                  {"saddle-index", run->saddle != NULL ? run->saddle->index : NULL},
-                 {"saddle-schur-matrix", run->saddle != NULL ? run->saddle->schur : NULL}};
+                 {"schur-matrix", run->saddle != NULL ? run->saddle->schur : NULL}};
     char name[CLI_QUOTED_LENGTH];
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
         if (files[i].file == NULL) { continue; }

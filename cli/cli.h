@@ -238,7 +238,7 @@ typedef struct cli_saddle {
     int64_t *rows;             /* what the options of saddle point to */
     tess_matrix *matrix;
 } cli_saddle;
-extern const struct argp cli_saddle_argp; /* --saddle-index --saddle-schur-matrix; input: cli_saddle */
+extern const struct argp cli_saddle_argp; /* --saddle-index --schur-matrix; input: cli_saddle */
 /* Refuses the options above for other preconditioners: returns 0 or CLI_USAGE, message printed. */
 int cli_check_saddle(const cli_saddle *saddle, const tess_precond_options *precond);
 /* Reads the files, and sets the options. Returns an exit code, message printed. Free it in any case. */

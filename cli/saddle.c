@@ -16,7 +16,7 @@ static error_t parse_saddle(int key, char *arg, struct argp_state *state)
     cli_saddle *saddle = state->input;
     switch (key) {
     case KEY_INDEX: saddle->index = cli_parse_input(state, "saddle-index", arg); return 0;
-    case KEY_SCHUR_MATRIX: saddle->schur = cli_parse_input(state, "saddle-schur-matrix", arg); return 0;
+    case KEY_SCHUR_MATRIX: saddle->schur = cli_parse_input(state, "schur-matrix", arg); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
@@ -26,9 +26,9 @@ static const struct argp_option saddle_options[] = {
      "saddle: the rows of the second block, the constraints, a table with one column of numbers from 1\n"
      "(default: rows without a diagonal entry, or with a small one)",
      TESS_SECTION_PRECOND},
-    {"saddle-schur-matrix", KEY_SCHUR_MATRIX, "FILE", 0,
+    {"schur-matrix", KEY_SCHUR_MATRIX, "FILE", 0,
      "saddle: a matrix in place of the Schur complement, such as the mass matrix of pressure; with "
-     "--saddle-schur-precondition user",
+     "--schur-precondition user",
      TESS_SECTION_PRECOND},
     {0}};
 const struct argp cli_saddle_argp = {.options = saddle_options, .parser = parse_saddle};
@@ -37,11 +37,11 @@ int cli_check_saddle(const cli_saddle *saddle, const tess_precond_options *preco
 {
     const bool user = precond->saddle.schur == TESS_SCHUR_USER;
     if ((saddle->index != NULL || saddle->schur != NULL) && precond->kind != TESS_PRECOND_SADDLE) {
-        cli_error("--%s is for --precond saddle", saddle->index != NULL ? "saddle-index" : "saddle-schur-matrix");
+        cli_error("--%s is for --precond saddle", saddle->index != NULL ? "saddle-index" : "schur-matrix");
         return CLI_USAGE;
     }
     if (user != (saddle->schur != NULL)) {
-        cli_error("--saddle-schur-matrix and --saddle-schur-precondition user go together");
+        cli_error("--schur-matrix and --schur-precondition user go together");
         return CLI_USAGE;
     }
     return CLI_CONVERGED;
@@ -96,7 +96,7 @@ int cli_load_saddle(tess_context *ctx, cli_saddle *saddle, tess_saddle_options *
     options->schur_matrix = saddle->matrix;
     if (status == TESS_SUCCESS) { return CLI_CONVERGED; }
     code = cli_report_failure(ctx, status);
-    if (status == TESS_NOT_FOUND) { cli_hint_file("saddle-schur-matrix"); }
+    if (status == TESS_NOT_FOUND) { cli_hint_file("schur-matrix"); }
     return code;
 }
 
@@ -111,6 +111,5 @@ void cli_free_saddle(cli_saddle *saddle)
 void cli_add_saddle_json(json_t *object, const cli_saddle *saddle)
 {
     json_object_set_new(object, "saddle_index", saddle->index == NULL ? json_null() : cli_json_text(saddle->index));
-    json_object_set_new(object, "saddle_schur_matrix",
-                        saddle->schur == NULL ? json_null() : cli_json_text(saddle->schur));
+    json_object_set_new(object, "schur_matrix", saddle->schur == NULL ? json_null() : cli_json_text(saddle->schur));
 }

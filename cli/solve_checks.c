@@ -76,7 +76,7 @@ static void check_system(struct argp_state *state, const solve_options *options)
                           "original rows");
     }
     if (options->saddle.index != NULL || options->saddle.schur != NULL) {
-        cli_refuse(state, "--system transformed does not go with --saddle-index or --saddle-schur-matrix, which are of "
+        cli_refuse(state, "--system transformed does not go with --saddle-index or --schur-matrix, which are of "
                           "the original rows");
     }
 }

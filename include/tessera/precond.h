@@ -239,9 +239,9 @@ typedef enum tess_saddle_schur {
 
 /** Options of saddle. docs/reference/preconditioners.md */
 typedef struct tess_saddle_options {
-    tess_saddle_factorization factorization; /**< --saddle-schur-fact-type (auto) */
-    tess_saddle_schur schur;                 /**< --saddle-schur-precondition (auto) */
-    /** --saddle-a-precond, --saddle-schur-precond: what solves with A, and with the matrix for S: jacobi, ilu0, ic0,
+    tess_saddle_factorization factorization; /**< --schur-fact-type (auto) */
+    tess_saddle_schur schur;                 /**< --schur-precondition (auto) */
+    /** --saddle-a-precond, --schur-precond: what solves with A, and with the matrix for S: jacobi, ilu0, ic0,
         amg, lu, cholesky or auto (default): by the matrix. */
     tess_precond_kind a_precond, schur_precond;
     int64_t index_count;  /**< rows of the second block; 0 (default): rows without a diagonal, or with a small one */

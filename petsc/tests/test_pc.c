@@ -363,8 +363,8 @@ static PetscErrorCode saddle_points(void)
     PetscCall(option("-d_ksp_type", "fgmres"));
     PetscCall(option("-d_pc_type", "tessera"));
     PetscCall(option("-d_pc_tessera_type", "saddle"));
-    PetscCall(option("-d_pc_tessera_saddle_schur_precondition", "selfp"));
-    PetscCall(option("-d_pc_tessera_saddle_schur_fact_type", "full"));
+    PetscCall(option("-d_pc_tessera_schur_precondition", "selfp"));
+    PetscCall(option("-d_pc_tessera_schur_fact_type", "full"));
     for (int k = 0; k < 2; k++) {
         Mat A;
         IS set;

@@ -20,9 +20,13 @@ Guard = Literal["repair", "report"]
 Orthogonalization = Literal["cgs2", "cgs2-delayed"]
 PolynomialForm = Literal["roots", "powers"]
 Precision = Literal["fp64", "fp32", "bf16", "fp16", "e4m3", "e5m2"]
+PrecondKind = Literal["none", "jacobi", "block-jacobi", "polynomial", "ilu0", "ic0", "ilut", "ict", "iluk", "lu",
+    "cholesky", "jacobi-sweeps", "amg", "fsai", "isai", "saddle", "auto"]
 Recurrence = Literal["auto", "standard", "one-reduction", "predict-and-recompute"]
 Reordering = Literal["none", "rcm", "clusters"]
 RowOrder = Literal["original", "permuted", "symmetric"]
+SaddleFactorization = Literal["auto", "diag", "lower", "upper", "full"]
+SaddleSchur = Literal["auto", "local", "selfp", "lsc", "user"]
 Scaling = Literal["none", "max-product", "symmetric", "rows"]
 SolverKind = Literal["auto", "cg", "bicgstab", "jacobi", "gmres", "gmres-ir", "gmres-fd", "minres", "fgmres", "idr",
     "lsqr", "lsmr", "block-cg", "nested", "idr:1", "idr:2", "idr:3", "idr:4", "idr:5", "idr:6", "idr:7", "idr:8",
@@ -38,6 +42,8 @@ Triangular = Literal["auto", "levels", "blocks", "merged"]
 
 class PrecondOptions(TypedDict, total=False):
     """Options of a `Preconditioner`."""
+    a_precond: PrecondKind | None
+    """saddle: what solves with A: jacobi, ilu0, ic0, amg, lu or cholesky (default auto)"""
     aggressive: int | Literal["auto"] | None
     """amg classical: coarsen the first N levels twice at once: fewer entries, more iterations (default: as the ..."""
     amg_aggressive: int | Literal["auto"] | None
@@ -56,6 +62,8 @@ class PrecondOptions(TypedDict, total=False):
     """amg: most levels (default 25)"""
     amg_max_row_sum: float | None
     """amg: rows whose sum is above T times the diagonal have no strong couplings (default 1: none)"""
+    amg_modes: int | None
+    """amg aggregation: find up to N vectors that A nearly maps to zero, by trial cycles (default 0)"""
     amg_precision: str | Sequence[str] | None
     """amg: auto, fp64, fp32, fp16, bf16 or fp8 (default auto); in which precision levels are stored; a list is ..."""
     amg_seed: int | None
@@ -90,8 +98,16 @@ class PrecondOptions(TypedDict, total=False):
     """ilu0, ic0: auto, host or device (default auto); where factors are computed: by one thread of the host, ..."""
     fill: float | None
     """F of precond ilut:T:F, ict:T:F"""
+    filter: float | None
+    """fsai, isai: entries of the inverse below F times the diagonal one, scaled likewise, are left out, and ..."""
     form: PolynomialForm | None
     """how polynomial is evaluated: roots or powers (default roots)"""
+    inverse_filter: float | None
+    """fsai, isai: entries of the inverse below F times the diagonal one, scaled likewise, are left out, and ..."""
+    inverse_row: int | None
+    """fsai, isai: most entries of a row, 1 to 64 (default 64); the largest stay"""
+    inverse_threshold: float | None
+    """fsai, isai: entries of A below T times the largest of their row, off the diagonal and scaled by it, do ..."""
     leaf: int | None
     """triangular blocks: most rows of an uncut triangle (default 4096)"""
     level: float | None
@@ -102,6 +118,8 @@ class PrecondOptions(TypedDict, total=False):
     """amg: rows whose sum is above T times the diagonal have no strong couplings (default 1: none)"""
     memory_limit: int | str | None
     """lu, cholesky: most memory of the factorization, such as 500M or 8G (default: half of what is free)"""
+    modes: int | None
+    """amg aggregation: find up to N vectors that A nearly maps to zero, by trial cycles (default 0)"""
     near_nullspace: Any
     """amg: vectors that A nearly maps to zero, an array with a row for each row of A"""
     polynomial_degree: float | None
@@ -110,6 +128,8 @@ class PrecondOptions(TypedDict, total=False):
     """how polynomial is evaluated: roots or powers (default roots)"""
     polynomial_seed: int | None
     """polynomial: seed of the random start vector of its Krylov space (default 1)"""
+    power: float | None
+    """K of precond fsai:K, isai:K"""
     precond_amg_aggressive: int | Literal["auto"] | None
     precond_amg_block_size: int | Literal["auto"] | None
     precond_amg_coarsening: AmgCoarsening | None
@@ -118,6 +138,7 @@ class PrecondOptions(TypedDict, total=False):
     precond_amg_degree: int | None
     precond_amg_max_levels: int | None
     precond_amg_max_row_sum: float | None
+    precond_amg_modes: int | None
     precond_amg_precision: str | Sequence[str] | None
     precond_amg_seed: int | None
     precond_amg_smoother: AmgSmoother | None
@@ -133,6 +154,10 @@ class PrecondOptions(TypedDict, total=False):
     precond_incomplete_squares_policy: str | None
     precond_incomplete_squares_policy_level: str | Sequence[str] | None
     precond_incomplete_triangular: Triangular | None
+    precond_inverse_filter: float | None
+    precond_inverse_power: float | None
+    precond_inverse_row: int | None
+    precond_inverse_threshold: float | None
     precond_jacobi_sweeps_count: float | None
     precond_jacobi_sweeps_omega: float | Literal["auto"] | None
     precond_jacobi_sweeps_schedule: str | Sequence[str] | None
@@ -149,6 +174,10 @@ class PrecondOptions(TypedDict, total=False):
     precond_precision: str | None
     """storage P and arithmetic A (default fp64; gmres: inner_precision); block-jacobi also takes adaptive: for ..."""
     precond_role: str | None
+    precond_saddle_a_precond: PrecondKind | None
+    precond_saddle_factorization: SaddleFactorization | None
+    precond_saddle_schur: SaddleSchur | None
+    precond_saddle_schur_precond: PrecondKind | None
     precond_share: float | Literal["at-most-one"] | None
     """jacobi-sweeps: as share (default 99)"""
     precond_steps: str | Sequence[str] | None
@@ -158,10 +187,28 @@ class PrecondOptions(TypedDict, total=False):
     precond_threshold_level: float | None
     role: str | None
     """storage P and arithmetic A (default fp64; gmres: inner_precision); block-jacobi also takes adaptive: for ..."""
+    row: int | None
+    """fsai, isai: most entries of a row, 1 to 64 (default 64); the largest stay"""
+    saddle_a_precond: PrecondKind | None
+    """saddle: what solves with A: jacobi, ilu0, ic0, amg, lu or cholesky (default auto)"""
+    saddle_index: Any
+    """saddle: the rows of the second block, the constraints, from 0 (default: rows without a diagonal entry, ..."""
+    schur: SaddleSchur | None
+    """saddle: auto, local, selfp, lsc or user (default auto: by the rows of A); what stands for the Schur ..."""
+    schur_fact_type: SaddleFactorization | None
+    """saddle: auto, diag, lower, upper or full (default auto: diag with minres, else upper); which block ..."""
+    schur_matrix: Any
+    """saddle: a matrix in place of the Schur complement, such as the mass matrix of pressure; with ..."""
+    schur_precond: PrecondKind | None
+    """saddle: what solves with the matrix for the Schur complement: as saddle_a_precond (default auto)"""
+    schur_precondition: SaddleSchur | None
+    """saddle: auto, local, selfp, lsc or user (default auto: by the rows of A); what stands for the Schur ..."""
     smoother: AmgSmoother | None
     """amg: chebyshev, l1-jacobi, jacobi, ilu0 or block-jacobi (default chebyshev)"""
     strength: float | Literal["auto"] | None
     """amg: a coupling counts from T times the strongest of its row (default 0.25; aggregation: 0, below the ..."""
+    threshold: float | None
+    """fsai, isai: entries of A below T times the largest of their row, off the diagonal and scaled by it, do ..."""
     triangular: Triangular | None
     """ilu0, ic0: auto, levels, blocks or merged (default auto); how triangles are solved: one level set after ..."""
     truncation: int | None
@@ -230,7 +277,7 @@ class MethodOptions(PrecondOptions, total=False):
     jacobi_omega: float | None
     jacobi_schedule: str | Sequence[str] | None
     kind: str | None
-    """none, jacobi, block-jacobi, polynomial, ilu0, ic0, ilut, ict, iluk, lu, cholesky, jacobi-sweeps, amg or ..."""
+    """none, jacobi, block-jacobi, polynomial, ilu0, ic0, ilut, ict, iluk, lu, cholesky, jacobi-sweeps, amg, ..."""
     levels: str | Sequence[str] | None
     """up to 4 precisions, high to low (default fp64,fp32; error-bound: fp64,fp32,fp16; lossless: ..."""
     matrix_precision: Precision | None

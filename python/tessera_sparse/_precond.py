@@ -316,9 +316,9 @@ def saddle(A, **options):
     A : matrix, square
     saddle_index : array, optional
         The rows of the second block, from 0. Default: rows without a diagonal entry, or with a small one.
-    saddle_schur_matrix : matrix, optional
-        In place of the Schur complement, such as the mass matrix of pressure; with saddle_schur_precondition="user".
-    **options : such as saddle_schur_precondition="lsc", saddle_schur_fact_type="diag" (for minres)
+    schur_matrix : matrix, optional
+        In place of the Schur complement, such as the mass matrix of pressure; with schur_precondition="user".
+    **options : such as schur_precondition="lsc", schur_fact_type="diag" (for minres)
 
     Returns
     -------

@@ -7,8 +7,8 @@ from . import _abi, _arrays
 ARRAYS = {
     "saddle_index": "saddle: the rows of the second block, the constraints, from 0 (default: rows without a diagonal "
                     "entry, or with a small one)",
-    "saddle_schur_matrix": "saddle: a matrix in place of the Schur complement, such as the mass matrix of pressure; "
-                           "with saddle_schur_precondition='user'",
+    "schur_matrix": "saddle: a matrix in place of the Schur complement, such as the mass matrix of pressure; "
+                           "with schur_precondition='user'",
 }
 
 
@@ -20,9 +20,9 @@ def set_arrays(precond, given, matrix, keep):
         index = _checked(_arrays.host_array(given["saddle_index"], "saddle_index"))
         precond.saddle.index_count, precond.saddle.index = index.size, _arrays.address(index)
         keep.append(index)
-    if "saddle_schur_matrix" in given:
+    if "schur_matrix" in given:
         from ._matrix import Matrix, as_matrix  # which imports the options, and they these arrays
-        schur = given["saddle_schur_matrix"]
+        schur = given["schur_matrix"]
         schur = schur if isinstance(schur, Matrix) else Matrix(schur, context=matrix.context)
         precond.saddle.schur_matrix = as_matrix(schur).form.pointer
         keep.append(schur)

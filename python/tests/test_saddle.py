@@ -27,17 +27,17 @@ def test_an_index_gives_what_the_diagonal_shows(index):
 
 def test_an_object_takes_the_same():
     A = flow()
-    M = ts.saddle(A, saddle_index=np.arange(UNKNOWNS, ROWS), saddle_schur_precondition="lsc")
+    M = ts.saddle(A, saddle_index=np.arange(UNKNOWNS, ROWS), schur_precondition="lsc")
     assert ts.solve(A, np.ones(ROWS), solver="fgmres", precond=M, rtol=1e-8).verified
 
 
 def test_schur_complements_and_factors():
     A = flow()
-    assert iterations(A, saddle_schur_fact_type="full") <= iterations(A, saddle_schur_fact_type="diag")
+    assert iterations(A, schur_fact_type="full") <= iterations(A, schur_fact_type="diag")
     assert iterations(A, solver="minres") < 90
     mass = ts.Matrix(np.eye(ROWS - UNKNOWNS))
-    assert iterations(A, saddle_schur_precondition="user", saddle_schur_matrix=mass) < 60
-    assert iterations(A, saddle_schur_precondition="user", saddle_schur_matrix=np.eye(ROWS - UNKNOWNS)) < 60
+    assert iterations(A, schur_precondition="user", schur_matrix=mass) < 60
+    assert iterations(A, schur_precondition="user", schur_matrix=np.eye(ROWS - UNKNOWNS)) < 60
 
 
 @pytest.mark.parametrize("options, error, message", [
@@ -45,8 +45,8 @@ def test_schur_complements_and_factors():
     ({"saddle_index": [0.5]}, ValueError, "a list of integers"),
     ({"saddle_index": []}, ValueError, "a list of integers"),
     ({"saddle_index": [1], "precond": "ilu0"}, ValueError, "saddle_index is for precond='saddle'"),
-    ({"saddle_schur_precondition": "user"}, ValueError, "go together"),
-    ({"saddle_schur_matrix": np.eye(3), "saddle_schur_precondition": "user"}, ValueError, "schur_matrix has 3 rows"),
+    ({"schur_precondition": "user"}, ValueError, "go together"),
+    ({"schur_matrix": np.eye(3), "schur_precondition": "user"}, ValueError, "schur_matrix has 3 rows"),
 ])
 def test_refusals(options, error, message):
     with pytest.raises(error, match=message):

@@ -19,15 +19,16 @@ COMMANDS = ["solve", "verify", "info", "spmv", "compare", "timestep", "generate"
 TEXT_COLUMN = 29
 WIDEST = 100
 # Options with a value that have no default: files that are written, or not.
-NO_DEFAULT = {"coordinates", "near-nullspace", "output", "history", "html", "json", "plot", "points", "snapshots",
-              ("generate", "initial")}
+NO_DEFAULT = {"coordinates", "near-nullspace", "saddle-index", "schur-matrix", "output", "history", "html", "json",
+              "plot", "points", "snapshots", ("generate", "initial")}
 # Defaults that the first words after 'default' do not name; None: the report has no value to compare.
 OTHER_WORDS = {("solve", "granularity"): "row", ("solve", "base"): "csr", ("solve", "precond-format"): "csr"}
 OTHER_WORDS.update({("solve", name): None for name in (
     "accuracy", "choices", "initial-guess", "inner-iterations",
     "inner-precision", "basis-precision", "preset", "precond-precision", "steps", "switch-at", "block",
     "tcki-thresholds", "factor-memory", "amg-strength", "amg-aggressive", "amg-block-size", "coordinates",
-    "near-nullspace", "narrowing-epsilon", "precond-steps", "precond-omega", "precond-share", "bsr-block-size")})
+    "near-nullspace", "saddle-index", "schur-matrix", "narrowing-epsilon", "precond-steps", "precond-omega",
+    "precond-share", "bsr-block-size")})
 
 
 def run(arguments, columns=None, folder=None):

@@ -88,6 +88,8 @@ static void every_problem_of_the_gallery_is_within_the_bound(void **state)
                                            "unstructured2d-rcm 400",
                                            "randomspd 200",
                                            "zero-row 30",
+                                           "stokes2d 12",
+                                           "stokes3d 5",
                                            "nan 31",
                                            "indefinite 30",
                                            "skew 30",

@@ -124,7 +124,7 @@ expect 0 solve spd.mtx -ksp_type cg -pc_type gamg --json solve.json
 json solve.json 'j["precond"] == "amg"'
 expect 2 solve spd.mtx -pc_type=
 err_has "-pc_type: unknown value"
-err_has ', isai, isai:K, auto$'
+err_has ', isai, isai:K, saddle, auto$'
 expect 2 solve spd.mtx -ksp_rtol
 err_has "'-ksp_rtol' requires an argument"
 expect 2 solve spd.mtx -ksp_vew

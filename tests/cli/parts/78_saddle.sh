@@ -15,36 +15,36 @@ expect 0 solve $problem --solver fgmres --precond saddle --device cpu --json fou
 expect 0 solve $problem --solver fgmres --precond saddle --saddle-index rows.mtx --device cpu --json given.json
 found=$(python3 -c 'import json; print(json.load(open("found.json"))["iterations"])')
 json given.json "j['iterations'] == $found and j['options']['saddle_index'] == 'rows.mtx'"
-json found.json 'j["options"]["saddle_index"] is None and j["options"]["saddle_schur_matrix"] is None'
+json found.json 'j["options"]["saddle_index"] is None and j["options"]["schur_matrix"] is None'
 for schur in local selfp lsc; do
     for factors in diag lower upper full; do
-        expect 0 solve $problem --solver fgmres --precond saddle --saddle-schur-precondition $schur \
-            --saddle-schur-fact-type $factors --device cpu --json solve.json
-        json solve.json "j['options']['saddle_schur_precondition'] == '$schur'"
-        json solve.json "j['options']['saddle_schur_fact_type'] == '$factors'"
+        expect 0 solve $problem --solver fgmres --precond saddle --schur-precondition $schur \
+            --schur-fact-type $factors --device cpu --json solve.json
+        json solve.json "j['options']['schur_precondition'] == '$schur'"
+        json solve.json "j['options']['schur_fact_type'] == '$factors'"
     done
 done
-expect 0 solve $problem --solver fgmres --precond saddle --saddle-schur-precondition user \
-    --saddle-schur-matrix mass.mtx --device cpu --json solve.json
-json solve.json 'j["converged"] and j["iterations"] < 60 and j["options"]["saddle_schur_matrix"] == "mass.mtx"'
+expect 0 solve $problem --solver fgmres --precond saddle --schur-precondition user \
+    --schur-matrix mass.mtx --device cpu --json solve.json
+json solve.json 'j["converged"] and j["iterations"] < 60 and j["options"]["schur_matrix"] == "mass.mtx"'
 expect 0 solve $problem --solver auto --precond saddle --device cpu --json solve.json
 json solve.json 'j["precond"] == "saddle"'
 expect 0 solve $problem -ksp_type minres -pc_type saddle --device cpu
 
 expect 2 solve $problem --precond ilu0 --saddle-index rows.mtx
 err_has '--saddle-index is for --precond saddle'
-expect 2 solve $problem --precond ilu0 --saddle-schur-fact-type full
-err_has '--saddle-schur-fact-type is for --precond saddle'
-expect 2 solve $problem --precond saddle --saddle-schur-matrix mass.mtx
+expect 2 solve $problem --precond ilu0 --schur-fact-type full
+err_has '--schur-fact-type is for --precond saddle'
+expect 2 solve $problem --precond saddle --schur-matrix mass.mtx
 err_has 'go together'
-expect 2 solve $problem --precond saddle --saddle-schur-precondition user
+expect 2 solve $problem --precond saddle --schur-precondition user
 err_has 'go together'
 expect 2 solve $problem --precond saddle --system transformed --scale symmetric --saddle-index rows.mtx
 err_has 'does not go with --saddle-index'
-expect 2 solve $problem --precond saddle --saddle-schur-precondition exact
+expect 2 solve $problem --precond saddle --schur-precondition exact
 expect 3 solve $problem --precond saddle --saddle-index missing.mtx
 expect 3 solve $problem --precond saddle --saddle-index mass.mtx
-expect 3 solve $problem --precond saddle --saddle-schur-precondition user --saddle-schur-matrix missing.mtx
+expect 3 solve $problem --precond saddle --schur-precondition user --schur-matrix missing.mtx
 awk '/^143 1/ { print; getline; print 0.5; next } { print }' rows.mtx > half.mtx
 expect 3 solve $problem --precond saddle --saddle-index half.mtx
 err_has 'half.mtx: entry 1 is 0.5, but rows count from 1'
