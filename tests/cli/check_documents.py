@@ -53,7 +53,8 @@ def check_reference(tool):
         check(file.read() == page, "docs/reference/options.md: write it again by tessera --reference")
     for option, _, _ in entries(run([tool, "solve", "--help"]).stdout):
         own = ("rhs seed initial-guess time-limit coordinates near-nullspace saddle-index schur-matrix system explain "
-               "output history html monitor json force checkpoint checkpoint-every resume device threads preset help").split()
+               "output history html monitor json force checkpoint checkpoint-every resume device threads preset "
+               "help").split()
         check((f"| `--{option}` |" in page) != (option in own), f"options.md and --{option}")
 
 
