@@ -53,6 +53,9 @@ static void complete_products(struct argp_state *state, cli_products_options *pr
     products->asked = products->asked || (int)storage->format != CLI_NOT_GIVEN || products->choice.policy != NULL ||
                       (int)storage->precision != CLI_NOT_GIVEN || products->digits.wanted ||
                       storage->arithmetic != TESS_ARITHMETIC_FP64;
+    if (storage->arithmetic == TESS_ARITHMETIC_FP32X2) {
+        argp_error(state, "compare does not take --arithmetic fp32x2; use spmv or solve");
+    }
     if (storage->arithmetic != TESS_ARITHMETIC_FP64 && !cli_is_mixed(storage)) {
         char formats[64];
         argp_error(state, "compare takes --arithmetic %s only with --format %s; use spmv for other formats",

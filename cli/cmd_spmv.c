@@ -145,6 +145,9 @@ static void print_spmv(const spmv_run *run)
            1e-9 * run->timing.bytes / run->timing.median);
     printf("%-17s %.2e componentwise on the stored values (bound %.2e)\n", "arithmetic error",
            run->arithmetic.componentwise, run->bound);
+    if (run->options->storage.arithmetic == TESS_ARITHMETIC_FP32X2 && !(run->arithmetic.componentwise <= run->bound)) {
+        printf("%-17s numbers leave the range of fp32, where the bound does not hold\n", "");
+    }
     printf("%-17s %.2e componentwise, %.2e in norm, against the FP64 matrix\n", "whole error", run->total.componentwise,
            run->total.relative);
     if (is_bounded(run->options)) { cli_print_backward_error(&run->assigned); }

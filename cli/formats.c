@@ -155,7 +155,7 @@ void cli_complete_sweeps(const tess_precision_schedule *schedule, double range, 
     const bool named = storage->format != TESS_FORMAT_AUTO;
     if (!cli_is_mixed(storage) || (named && !permutes(tess_format_can(storage->format)))) { return; }
     storage->split.row_order = TESS_ROW_ORDER_SYMMETRIC;
-    storage->arithmetic = TESS_ARITHMETIC_FP32;
+    if (storage->arithmetic != TESS_ARITHMETIC_FP32X2) { storage->arithmetic = TESS_ARITHMETIC_FP32; }
     policy->without_diagonal = 1;
 }
 

@@ -120,12 +120,12 @@ static void print_setting(const cli_solve_run *run)
     cli_print_matrix(run->matrix);
     cli_print_chosen_device(run->ctx, run->device_why);
     if (run->preset != NULL) { print_preset(run->preset); }
-    printf("%-17s %s, preconditioner %s, engine %s, %s %s, guard %s\n", "method", tess_solver_kind_name(r->solver),
+    printf("%-17s %s, preconditioner %s, engine %s, %s %s%s, guard %s\n", "method", tess_solver_kind_name(r->solver),
            cli_precond_text(&o->precond, buffer, sizeof buffer), tess_engine_name(r->engine),
            cli_format_text(r->storage.format, run->format_chosen, format, sizeof format),
            mixed ? cli_levels_text(&o->storage.policy, precisions, sizeof precisions)
                  : cli_precision_text(stored_precision(run), is_exact(run), precisions, sizeof precisions),
-           tess_guard_name(o->guard));
+           o->storage.arithmetic == TESS_ARITHMETIC_FP32X2 ? ", sums fp32x2" : "", tess_guard_name(o->guard));
     if (run->assignment != NULL) { cli_print_precisions(run->assignment); }
     const bool leaves_out = run->assignment != NULL && run->assignment->left_out > 0;
     if (mixed && !leaves_out && (r->jacobi.schedule.count == 0 || cli_has_mixed(&r->jacobi.schedule))) {

@@ -87,6 +87,12 @@ def new_struct(kind):
     return struct
 
 
+def said_last(context):
+    """The message and the hint of the last failure in a context, as bytes."""
+    record = ctypes.cast(lib.tess_context_last_error(context), ctypes.POINTER(_abi.tess_error)).contents
+    return record.message + (b"; " + record.hint if record.hint else b"")
+
+
 def check(status, context=None, carried=None):
     """Raises the exception of a status that is not 0; `carried` is an exception of a callback, which goes first."""
     if status == 0:

@@ -14,6 +14,7 @@ from ._multigrid import levels_of, set_arrays, taken_from
 from ._options import check_precond, new_options, set_options
 
 
+_UNSYMMETRIC = ("ilut", "isai", "saddle")  # of a symmetric A, too
 _TRANSPOSED = ("jacobi", "block-jacobi", "ilu0", "iluk", "lu")  # the factors of A^T are the transposed factors of A
 
 
@@ -124,7 +125,8 @@ class Preconditioner:
         The transpose: this one itself for a symmetric A, else the same factors of A^T, up to rounding. Of a complex A
         there is the adjoint alone, `H`.
 
-        Of jacobi, block-jacobi, ilu0, iluk and lu; the others have one for symmetric A alone.
+        Of jacobi, block-jacobi, ilu0, iluk and lu; the others have one for symmetric A alone, but ilut, isai and saddle
+        none.
 
         Examples
         --------
@@ -143,13 +145,15 @@ class Preconditioner:
         if self._transpose is None:
             made = dict(self._made_from)
             adjoint = self.matrix.owner.H if is_form(self.matrix) else self.matrix.T
-            if self.matrix.T is self.matrix:
+            symmetric = self.matrix.T is self.matrix
+            if symmetric and self.kind not in _UNSYMMETRIC:
                 self._transpose = self
             elif self.kind in _TRANSPOSED and made.get("triangular", "levels") == "levels":
                 self._transpose = Preconditioner(adjoint, made.pop("precond"), **made)
             else:
-                raise NotImplementedError(f"{self.kind} of an unsymmetric matrix has no transpose; jacobi, "
-                                          "block_jacobi, ilu0, iluk and lu have one")
+                of = "a symmetric matrix is not symmetric, and" if symmetric else "an unsymmetric matrix"
+                raise NotImplementedError(f"{self.kind} of {of} has no transpose; jacobi, block_jacobi, ilu0, iluk "
+                                          "and lu have one")
         return self._transpose
 
     def rmatvec(self, r):

@@ -8,7 +8,7 @@ ARRAYS = {
     "saddle_index": "saddle: the rows of the second block, the constraints, from 0 (default: rows without a diagonal "
                     "entry, or with a small one)",
     "schur_matrix": "saddle: a matrix in place of the Schur complement, such as the mass matrix of pressure; "
-                           "with schur_precondition='user'",
+                    "with schur_precondition='user'",
 }
 
 
@@ -33,4 +33,4 @@ def _checked(index):
     if index.ndim != 1 or index.size == 0 or index.dtype.kind not in "iu":
         raise ValueError(f"saddle_index has the shape {index.shape} and the type {index.dtype}; wanted are the numbers "
                          "of rows, from 0, as a list of integers")
-    return np.ascontiguousarray(index, dtype=np.int64)
+    return np.array(index, dtype=np.int64)  # a copy: the caller's may change

@@ -9,7 +9,7 @@ import numpy as np
 from . import _abi, _arrays, _columns, _complex, _handed_out, _vectors
 from ._errors import counted
 from ._interrupts import interruptible
-from ._library import Handle, check, enum_name, lib, to_dict, new_struct
+from ._library import Handle, check, enum_name, lib, said_last, to_dict, new_struct
 from ._matrix import Matrix, context_for
 from ._multigrid import levels_of, set_arrays, taken_from
 from ._options import monitor_function, options_with, refuse_for_object, set_options, unknown
@@ -344,6 +344,8 @@ class Solver:
             count = lib.tess_solver_attempts(self.pointer, ctypes.byref(first))
             if count:
                 attempts = ctypes.string_at(first.value, count * ctypes.sizeof(_abi.tess_attempt))
+        if not why and raw.reason == _abi.TESS_REASON_PRECOND_SETUP:
+            why = said_last(self.context.pointer)
         raw.tolerance /= self._share
         raw.rows.tolerance /= self._share
         return Result(x, raw, history, why, attempts, self.options.rtol / self._share)

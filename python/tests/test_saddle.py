@@ -51,3 +51,38 @@ def test_schur_complements_and_factors():
 def test_refusals(options, error, message):
     with pytest.raises(error, match=message):
         iterations(flow(), **options)
+
+
+def test_rows_of_another_scale_are_unknowns():
+    """Velocities of a small viscosity have a small diagonal, and stay unknowns where pressures have none."""
+    A = flow()
+    scale = np.concatenate([np.full(UNKNOWNS, 1e-4), np.ones(ROWS - UNKNOWNS)])
+    dense = A @ np.eye(ROWS)
+    small = ts.Matrix(scale[:, None] * dense[:, :] * np.where(np.arange(ROWS) < UNKNOWNS, 1e-4, 1.0))
+    b = small @ np.ones(ROWS)
+    given = ts.solve(small, b, solver="fgmres", precond="saddle", rtol=1e-6,
+                     saddle_index=np.arange(UNKNOWNS, ROWS))
+    found = ts.solve(small, b, solver="fgmres", precond="saddle", rtol=1e-6)
+    assert found.iterations == given.iterations and found.reason == given.reason
+
+
+def test_an_index_may_change_afterwards():
+    A, index = flow(), np.arange(UNKNOWNS, ROWS)
+    solver = ts.Solver(A, solver="auto", precond="saddle", saddle_index=index, rtol=1e-8)
+    first = solver.solve(np.ones(ROWS))
+    index[:] = 0
+    solver.update_values(A.to_scipy().data)
+    assert solver.solve(np.ones(ROWS)).iterations == first.iterations
+
+
+def test_a_failed_set_up_says_why():
+    result = ts.solve(flow(), np.ones(ROWS), solver="fgmres", precond="saddle", saddle_index=[0, 1, 2])
+    assert result.reason == "precond_setup" and "saddle" in result.why and result.why in str(result)
+
+
+@pytest.mark.parametrize("make", [ts.saddle, ts.isai, ts.ilut])
+def test_what_is_not_symmetric_has_no_transpose(make):
+    A = flow() if make is ts.saddle else ts.Matrix.gallery("laplace2d", 12)
+    M = make(A)
+    with pytest.raises(NotImplementedError, match="of a symmetric matrix is not symmetric, and has no transpose"):
+        M.rmatvec(np.ones(M.shape[0]))

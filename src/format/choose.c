@@ -145,6 +145,12 @@ static bool parts_refuse(const tess_context *ctx, const tess_storage_options *o)
     return refused;
 }
 
+/* Formats in parts do not sum in pairs of FP32 numbers. */
+static bool has_pairs_alone(const tess_storage_options *o)
+{
+    return o->arithmetic == TESS_ARITHMETIC_FP32X2 && tess_policy_judges_values(o->policy.policy);
+}
+
 tess_format tess_format_that_takes(const tess_context *ctx, const tess_storage_options *o)
 {
     if (o->policy.policy == TESS_POLICY_NONE) {
@@ -152,6 +158,7 @@ tess_format tess_format_that_takes(const tess_context *ctx, const tess_storage_o
 
         return plain ? TESS_FORMAT_CSR : tess_format_in_role(TESS_ROLE_SLICES);
     }
+    if (has_pairs_alone(o)) { return TESS_FORMAT_CSR; }
     return tess_format_in_role(blocks_take(o) && parts_refuse(ctx, o) ? TESS_ROLE_BLOCKS : TESS_ROLE_PARTS);
 }
 
@@ -239,7 +246,9 @@ tess_status tess_matrix_convert_chosen(const tess_matrix *a, const tess_storage_
 
     TESS_TRY(try_nodes(a, &o, out));
     if (*out) { return TESS_SUCCESS; }
-    if (o.policy.policy != TESS_POLICY_NONE) {
+    if (has_pairs_alone(&o)) {
+        o.format = TESS_FORMAT_CSR;
+    } else if (o.policy.policy != TESS_POLICY_NONE) {
         TESS_TRY(choose_for_policy(a, &o, out));
     } else if (o.arithmetic == TESS_ARITHMETIC_FP32) {
         o.format = tess_format_in_role(TESS_ROLE_SLICES); /* csr has none */

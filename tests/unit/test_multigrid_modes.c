@@ -129,6 +129,41 @@ static void vectors_are_found_where_they_are_missing(void **state)
     tess_context_destroy(ctx);
 }
 
+/* -A has the vectors of A. An unsymmetric matrix has none, and `auto` chooses as without the wish. */
+static void signs_and_symmetry_matter(void **state)
+{
+    tess_context *ctx = open_device(2);
+    oracle_csr a = make_scaled(), b = oracle_convection2d(on_gpu_or_emulated(40, 28), 30.0);
+    tess_solve_options o = modes_solve(1);
+    tess_amg_levels levels = {.size = sizeof levels}, plain = {.size = sizeof plain};
+    tess_matrix *m = make_matrix(ctx, &b);
+    tess_precond *precond = NULL;
+    int found = 0;
+    const int64_t before = iterations_of(ctx, &a, &o, &found);
+
+    (void)state;
+    for (int64_t k = 0; k < a.nnz; k++) {
+        a.val[k] = -a.val[k];
+    }
+    assert_true(llabs((long long)(iterations_of(ctx, &a, &o, &found) - before)) <= 1);
+    assert_int_equal(found, 1);
+    o.precond.amg.coarsening = TESS_AMG_AUTO;
+    assert_ok(ctx, tess_precond_create(m, &o.precond, &precond));
+    assert_ok(ctx, tess_precond_get_levels(precond, &levels));
+    tess_precond_destroy(precond);
+    o.precond.amg.modes = 0;
+    assert_ok(ctx, tess_precond_create(m, &o.precond, &precond));
+    assert_ok(ctx, tess_precond_get_levels(precond, &plain));
+    assert_int_equal(levels.modes, 0);
+    assert_int_equal(levels.coarsening, plain.coarsening);
+    assert_int_equal(levels.count, plain.count);
+    tess_precond_destroy(precond);
+    tess_matrix_destroy(m);
+    oracle_free(&a);
+    oracle_free(&b);
+    tess_context_destroy(ctx);
+}
+
 /* New values keep the vectors: the same numbers times a power of two give the same bits. */
 static void new_values_keep_them(void **state)
 {
@@ -171,7 +206,8 @@ static void new_values_keep_them(void **state)
 
 #define MODES_TESTS                                                                                                    \
     cmocka_unit_test(a_scaled_problem_takes_fewer_iterations), cmocka_unit_test(an_elastic_body_needs_no_coordinates), \
-        cmocka_unit_test(vectors_are_found_where_they_are_missing), cmocka_unit_test(new_values_keep_them)
+        cmocka_unit_test(vectors_are_found_where_they_are_missing), cmocka_unit_test(signs_and_symmetry_matter),       \
+        cmocka_unit_test(new_values_keep_them)
 
 #ifndef TESTS_ON_GPU
 
@@ -190,6 +226,26 @@ static void wrong_numbers_are_refused(void **state)
         assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_precond_create(m, &o, &precond));
     }
     tess_matrix_destroy(m);
+    oracle_free(&a);
+    tess_context_destroy(ctx);
+}
+
+/* With levels of more than four times the entries no more vectors are looked for. */
+static void levels_stay_small(void **state)
+{
+    tess_context *ctx = open_cpu(2);
+    oracle_csr a = oracle_laplace2d(90);
+    const tess_solve_options o = modes_solve(9);
+    int found = 0;
+
+    (void)state;
+    for (int64_t i = 0; i < a.nrows; i++) {
+        for (int64_t k = a.row_ptr[i]; k < a.row_ptr[i + 1]; k++) {
+            a.val[k] *= ldexp(1.0, oracle_power(i, 3) + oracle_power(a.col_ind[k], 3));
+        }
+    }
+    (void)iterations_of(ctx, &a, &o, &found);
+    assert_int_equal(found, 3);
     oracle_free(&a);
     tess_context_destroy(ctx);
 }
@@ -251,7 +307,7 @@ static void threads_do_not_matter(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {MODES_TESTS, cmocka_unit_test(wrong_numbers_are_refused),
-                                       cmocka_unit_test(there_are_at_most_sixteen),
+                                       cmocka_unit_test(levels_stay_small), cmocka_unit_test(there_are_at_most_sixteen),
                                        cmocka_unit_test(threads_do_not_matter)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,16 +19,20 @@ enum { COLUMN_UNIT = 256, SWEEPS = 30 };
 /* Vectors that a cycle reduces as well as this need no help: 1 is the best, and with rigid-body modes the smallest is
    above. */
 #define LARGEST_RITZ_VALUE 0.2
+/* Random vectors that are orthogonal to half of the digits: their products with a symmetric matrix differ by rounding
+   of |A| |x|. */
+#define MOST_SKEW 0x1p-40
 
 typedef struct process {
     const amg_cycle *c;
     const tess_matrix *a;
     int64_t ld;
     uint64_t seed;
-    int steps;                                                                    /* that were made */
-    double *r, *z, *p, *q;                                                        /* FP64 */
-    float *basis;                                                                 /* z over its norm, a column a step */
-    double alpha[AMG_MODE_STEPS], beta[AMG_MODE_STEPS], norm[AMG_MODE_STEPS + 1]; /* norm: squares, (r, M r) */
+    int steps;             /* that were made */
+    double *r, *z, *p, *q; /* FP64 */
+    float *basis;          /* z over its norm, a column a step */
+    double alpha[AMG_MODE_STEPS], beta[AMG_MODE_STEPS],
+        norm[AMG_MODE_STEPS + 1]; /* norm: squares, (r, M r), of the matrix's sign */
 } process;
 
 /* ---- CG ---- */
@@ -86,11 +90,31 @@ cleanup:
     return status;
 }
 
+/* Whether x^T A y is y^T A x for random x and y, up to rounding: CG is for symmetric matrices. */
+static tess_status probe_symmetry(process *s, bool *symmetric)
+{
+    tess_context *ctx = s->c->ctx;
+    double there = 0.0, back = 0.0, size = 0.0, other = 0.0;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(ctx->backend->random(ctx, s->c->n, s->seed, -1.0, 1.0, s->p));
+    TESS_TRY(ctx->backend->random(ctx, s->c->n, s->seed + 1, -1.0, 1.0, s->q));
+    TESS_TRY(multiply(s, s->p, s->r));
+    TESS_TRY(multiply(s, s->q, s->z));
+    TESS_TRY(dot(s, s->q, s->r, &there));
+    TESS_TRY(dot(s, s->p, s->z, &back));
+    TESS_TRY(dot(s, s->r, s->r, &size));
+    status = dot(s, s->p, s->p, &other);
+    *symmetric = fabs(there - back) <= MOST_SKEW * sqrt(size) * sqrt(other);
+cleanup:
+    return status;
+}
+
 /* A step; *ends: the numbers are not those of two definite matrices, or nothing is left. */
 static tess_status step(process *s, bool *ends)
 {
     const int j = s->steps;
-    const double before = s->norm[j];
+    const double sign = s->c->negative ? -1.0 : 1.0, before = sign * s->norm[j];
     tess_vector z = vector_of(s, s->z),
                 column = {
                     .ctx = s->c->ctx, .n = s->c->n, .precision = TESS_PRECISION_FP32, .data = s->basis + j * s->ld};
@@ -98,16 +122,17 @@ static tess_status step(process *s, bool *ends)
     tess_status status = TESS_SUCCESS;
 
     *ends = true;
-    if (!(before > 0.0) || !isfinite(before) || before < 0x1p-100 * s->norm[0]) { return TESS_SUCCESS; }
+    if (!(before > 0.0) || !isfinite(before) || before < 0x1p-100 * sign * s->norm[0]) { return TESS_SUCCESS; }
     TESS_TRY(tess_vector_axpby(1.0 / sqrt(before), &z, 0.0, &column, TESS_ARITHMETIC_FP64));
     TESS_TRY(multiply(s, s->p, s->q));
     TESS_TRY(dot(s, s->p, s->q, &curvature));
+    curvature *= sign;
     if (!(curvature > 0.0) || !isfinite(curvature)) { return TESS_SUCCESS; }
     s->alpha[j] = before / curvature;
     TESS_TRY(add(s, -s->alpha[j], s->q, 1.0, s->r));
     TESS_TRY(precondition(s, &s->norm[j + 1]));
-    if (!(s->norm[j + 1] >= 0.0) || !isfinite(s->norm[j + 1])) { return TESS_SUCCESS; }
-    s->beta[j] = s->norm[j + 1] / before;
+    if (!(sign * s->norm[j + 1] >= 0.0) || !isfinite(s->norm[j + 1])) { return TESS_SUCCESS; }
+    s->beta[j] = sign * s->norm[j + 1] / before;
     s->steps += 1;
     *ends = false;
     status = add(s, 1.0, s->z, s->beta[j], s->p);
@@ -246,7 +271,7 @@ tess_status amg_find_modes(const amg_cycle *c, const tess_matrix *a, int wanted,
                  .seed = c->options.seed + (uint64_t)modes->found};
     double **const vectors[] = {&s.r, &s.z, &s.p, &s.q};
     double *weights = NULL;
-    bool ends = false;
+    bool ends = false, symmetric = false;
     tess_status status = TESS_SUCCESS;
 
     for (int k = 0; k < 4; k++) {
@@ -254,6 +279,8 @@ tess_status amg_find_modes(const amg_cycle *c, const tess_matrix *a, int wanted,
     }
     TESS_TRY(tess_device_allocate(ctx, AMG_MODE_STEPS, sizeof *weights, (void **)&weights));
     TESS_TRY(tess_device_allocate(ctx, s.ld * AMG_MODE_STEPS, sizeof *s.basis, (void **)&s.basis));
+    TESS_TRY(probe_symmetry(&s, &symmetric));
+    if (!symmetric) { goto cleanup; }
     TESS_TRY(start(&s));
     while (s.steps < AMG_MODE_STEPS && !ends) {
         TESS_TRY(step(&s, &ends));

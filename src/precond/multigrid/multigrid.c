@@ -11,6 +11,8 @@
 
 /* Vectors that a trial may find: more from the same steps are less good. */
 enum { MODES_OF_A_TRIAL = 3 };
+/* With levels of more than so many times the entries of the matrix no more are looked for. */
+#define MOST_COMPLEX 4.0
 
 /* What auto measured of a coarsening that it did not take. */
 typedef struct amg_trial {
@@ -77,7 +79,11 @@ static tess_status check_numbers(const tess_matrix *a, const tess_amg_options *o
         return refuse(a, "use 0 to 15", "the number of modes is out of range");
     }
     if (o->modes > 0 && o->coarsening == TESS_AMG_CLASSICAL) {
-        return refuse(a, "use aggregation, or leave out amg.modes", "classical coarsening takes no vectors");
+        return refuse(a, "use aggregation, or leave out amg.modes (--amg-modes)",
+                      "classical coarsening takes no vectors");
+    }
+    if (o->modes > 0 && a->is_complex) { /* vectors would have to come in pairs v, i v */
+        return refuse(a, "leave out amg.modes (--amg-modes)", "vectors are found for real matrices alone");
     }
     return check_near_nullspace(a, o);
 }
@@ -203,18 +209,14 @@ cleanup:
     return status;
 }
 
-/* Levels anew of the vectors so far, in place of those of the preconditioner. */
-static tess_status coarsen_again(tess_precond *m, const amg_modes *modes)
+/* Levels anew by these options, in place of those of the preconditioner. */
+static tess_status coarsen_again(tess_precond *m, const tess_amg_options *options)
 {
     amg *own = m->own;
     amg_candidate first = {own->hierarchy, own->cycle},
-                  other = {.hierarchy = {.ctx = m->ctx, .options = own->hierarchy.options}, .cycle = {.ctx = m->ctx}};
-    tess_amg_options *o = &other.hierarchy.options;
+                  other = {.hierarchy = {.ctx = m->ctx, .options = *options}, .cycle = {.ctx = m->ctx}};
     tess_status status = TESS_SUCCESS;
 
-    o->coarsening = own->hierarchy.coarsening->kind;
-    o->near_nullspace = modes->values;
-    o->near_nullspace_columns = modes->given + modes->found;
     TESS_TRY(amg_hierarchy_build(&other.hierarchy, m->matrix));
     TESS_TRY(open_levels(own, &other.hierarchy, &other.cycle));
     own->hierarchy = other.hierarchy;
@@ -232,12 +234,19 @@ static tess_status search_modes(tess_precond *m, int most, amg_modes *modes)
     int tried = -1;
     tess_status status = TESS_SUCCESS;
 
-    while (modes->found < most && modes->found > tried) {
+    while (modes->found < most && modes->found > tried && amg_operator_complexity(&own->cycle) <= MOST_COMPLEX) {
         const int left = most - modes->found;
 
         tried = modes->found;
         TESS_TRY(amg_find_modes(&own->cycle, m->matrix, left < MODES_OF_A_TRIAL ? left : MODES_OF_A_TRIAL, modes));
-        if (modes->found > tried) { TESS_TRY(coarsen_again(m, modes)); }
+        if (modes->found > tried) {
+            tess_amg_options options = own->hierarchy.options;
+
+            options.coarsening = own->hierarchy.coarsening->kind;
+            options.near_nullspace = modes->values;
+            options.near_nullspace_columns = modes->given + modes->found;
+            TESS_TRY(coarsen_again(m, &options));
+        }
     }
 cleanup:
     if (status != TESS_SUCCESS) { modes->found = tried > 0 ? tried : 0; }
@@ -257,7 +266,13 @@ static tess_status add_modes(tess_precond *m)
 
     if (most <= 0 || own->modes > 0 || own->cycle.count < 2) { return TESS_SUCCESS; }
     TESS_TRY(open_modes(m, most, &modes));
-    status = search_modes(m, most, &modes);
+    TESS_TRY(search_modes(m, most, &modes));
+    if (modes.found == 0 && o->coarsening == TESS_AMG_AUTO) { /* as without the wish for vectors */
+        tess_amg_options options = *o;
+
+        options.modes = 0;
+        status = coarsen_again(m, &options);
+    }
 cleanup:
     if (modes.found > 0) {
         tess_host_release(m->ctx, own->near_nullspace, own->near_values, sizeof *own->near_nullspace);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which rows of a saddle point are constraints. Without an index of the caller: rows without a diagonal entry, or with
- * one that is tiny in its row (a regularisation); and of the others those whose diagonal has the rarer sign.
+ * Which rows of a saddle point are constraints. Without an index of the caller: rows without a diagonal entry, or where
+ * all have one those whose is tiny in its row (a regularisation); and of the others those whose diagonal has the rarer
+ * sign.
  */
 #include <math.h>
 #include <string.h>
@@ -43,9 +44,20 @@ static double diagonal_of(const host_csr *k, int64_t i, double *largest)
     return d;
 }
 
+static bool has_missing_diagonal(const host_csr *k)
+{
+    for (int64_t i = 0; i < k->nrows; i++) {
+        double largest = 0.0;
+
+        if (diagonal_of(k, i, &largest) == 0.0) { return true; }
+    }
+    return false;
+}
+
 /* mark[i]: 0 of an unknown, 1 of a constraint. Returns how many constraints there are. */
 static int64_t mark_by_diagonal(const host_csr *k, int32_t *mark)
 {
+    const double tiny = has_missing_diagonal(k) ? 0.0 : TINY; /* unknowns of another scale may be small, too */
     int64_t positive = 0, negative = 0, constraints = 0;
     int32_t rarer = 0;
 
@@ -53,7 +65,7 @@ static int64_t mark_by_diagonal(const host_csr *k, int32_t *mark)
         double largest = 0.0;
         const double d = diagonal_of(k, i, &largest);
 
-        mark[i] = fabs(d) <= TINY * largest ? 0 : d > 0.0 ? 1 : d < 0.0 ? -1 : 0;
+        mark[i] = fabs(d) <= tiny * largest ? 0 : d > 0.0 ? 1 : d < 0.0 ? -1 : 0;
         positive += mark[i] > 0;
         negative += mark[i] < 0;
     }
@@ -68,11 +80,11 @@ static int64_t mark_by_diagonal(const host_csr *k, int32_t *mark)
 static tess_status require_block(tess_context *ctx, int64_t n, int64_t constraints)
 {
     if (constraints > 0 && constraints < n) { return TESS_SUCCESS; }
-    return tess_fail(ctx, TESS_UNSUPPORTED,
-                     "name the rows of the second block (--saddle-index), or choose another preconditioner",
-                     constraints == 0 ? "saddle: the matrix has no zero block: every row has a diagonal entry, and all "
-                                        "have one sign"
-                                      : "saddle: no row has a diagonal entry, so that all would be constraints");
+    return tess_fail(
+        ctx, TESS_UNSUPPORTED, "name the rows of the second block (--saddle-index), or choose another preconditioner",
+        constraints == 0 ? "saddle: the matrix has no zero block: every row has a diagonal entry, and all "
+                           "have one sign"
+                         : "saddle: no row has a diagonal entry of its row's size, so that all would be constraints");
 }
 
 /* ---- by the caller's index ---- */

@@ -39,3 +39,20 @@ err_has 'in format dia .--base., which needs granularity entry or block'
 expect 0 compare gallery:laplace2d:12 --device cpu --repeat 1 --format dia --matrix-precision e4m3 --json compare.json
 json compare.json '[r["format"] + r["matrix_precision"] for r in j["results"]] == ["diae4m3"]'
 expect 0 timestep gallery:laplace2d:8 --format dia --count 3
+
+# Sums in pairs of FP32 numbers.
+expect 0 spmv gallery:laplace2d:20 --format dia --arithmetic fp32x2 --device cpu --json pairs.json
+out_has '^arithmetic +sums of rows in pairs of fp32 numbers'
+json pairs.json 'j["arithmetic"] == "fp32x2" and j["componentwise_error"] <= j["componentwise_bound"] < 1e-11'
+expect 0 spmv gallery:laplace2d:20 --policy lossless --format auto --arithmetic fp32x2 --device cpu
+out_has '^storage +csr'
+expect 0 solve gallery:laplace2d:20 --solver cg --format csr --arithmetic fp32x2 --rtol 1e-10 --device cpu
+out_has 'csr fp64, sums fp32x2'
+expect 2 compare gallery:laplace2d:20 --arithmetic fp32x2 --device cpu
+err_has 'compare does not take --arithmetic fp32x2'
+expect 2 timestep gallery:laplace2d:20 --arithmetic fp32x2 --count 5 --device cpu
+err_has 'has no fp32x2 arithmetic'
+expect 2 solve gallery:laplace2d:20 --solver jacobi --arithmetic fp32x2 --device cpu
+err_has 'a sweep cannot compute in fp32x2 arithmetic'
+expect 2 solve gallery:laplace2d:20 --solver cg --format sell --arithmetic fp32x2 --device cpu
+err_has 'format sell has no fp32x2 arithmetic'

@@ -30,6 +30,8 @@ json constants.json 'j["amg"]["modes"] == 0 and j["options"]["amg_modes"] == 0'
 expect 2 solve $problem --precond amg --amg-coarsening classical --amg-modes 3
 err_has 'classical coarsening takes no vectors'
 expect 2 solve $problem --precond amg --amg-modes 16
+expect 2 solve gallery:helmholtz2d:20 --solver gmres --precond amg --amg-modes 3 --device cpu
+err_has 'vectors are found for real matrices alone'
 
 expect 2 solve $problem --precond amg --coordinates nodes.mtx --near-nullspace ones.mtx
 err_has 'give one'
