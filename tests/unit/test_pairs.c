@@ -88,7 +88,7 @@ static void products_keep_their_bound(void **state)
     tess_context_destroy(ctx);
 }
 
-/* FP64 sums of these values in FP32 would have no right digit; pairs have 22 bits less than FP64, not all. */
+/* A sum of these values in FP32 would be 0. */
 static void sums_are_wider_than_fp32(void **state)
 {
     static const tess_format formats[] = {TESS_FORMAT_CSR, TESS_FORMAT_DIA};

@@ -19,8 +19,7 @@ enum { COLUMN_UNIT = 256, SWEEPS = 30 };
 /* Vectors that a cycle reduces as well as this need no help: 1 is the best, and with rigid-body modes the smallest is
    above. */
 #define LARGEST_RITZ_VALUE 0.2
-/* Random vectors that are orthogonal to half of the digits: their products with a symmetric matrix differ by rounding
-   of |A| |x|. */
+/* Of a symmetric matrix x^T A y and y^T A x differ by rounding alone, beside ||x|| ||A x||: far below this share. */
 #define MOST_SKEW 0x1p-40
 
 typedef struct process {

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # DIA from the command line.
 for precision in fp64 fp32 bf16 fp16 e4m3 e5m2; do
-    expect 0 spmv gallery:laplace2d:21 --format dia --matrix-precision $precision --x random:3 --repeat 2 --json spmv.json
+    expect 0 spmv gallery:laplace2d:21 --format dia --matrix-precision $precision --x random:3 --repeat 2 \
+        --json spmv.json
     json spmv.json "j['format'] == 'dia' and j['matrix_precision'] == '$precision'"
     json spmv.json 'j["componentwise_error"] <= j["componentwise_bound"] and j["fp64_componentwise_error"] < 1e-14'
     expect 0 solve gallery:laplace2d:12 --format dia --matrix-precision $precision --rtol 1e-9 --json solve.json
