@@ -108,6 +108,23 @@ sanitize_solves()
             --engine plain
         later sanitize $tool "cg, plain, amg, aggregation" "${solve[@]}" gallery:elasticity3d:4 --solver cg --precond amg \
             --engine plain --amg-coarsening aggregation
+        later sanitize $tool "cg, plain, amg, vectors found" "${solve[@]}" gallery:elasticity3d:4 --solver cg --precond amg \
+            --engine plain --amg-modes 3
+        later sanitize $tool "bicgstab, plain, complex blocks" "${solve[@]}" gallery:helmholtz2d:12 --solver bicgstab \
+            --engine plain
+        later sanitize $tool "gmres, plain, complex blocks" "${solve[@]}" gallery:eddy3d:4 --solver gmres --engine plain
+        later sanitize $tool "cg, plain, blocks" "${solve[@]}" gallery:elasticity3d:4 --solver cg --format bsr --engine plain
+        later sanitize $tool "cg, plain, packed, entries left out" "${solve[@]}" $small --solver cg --format packed \
+            --policy error-bound:1e-6 --engine plain
+        later sanitize $tool "cg, plain, pairs of fp32" "${solve[@]}" $small --solver cg --arithmetic fp32x2 --engine plain
+        later sanitize $tool "idr, plain" "${solve[@]}" $small --solver idr --engine plain
+        later sanitize $tool "cg, plain, fsai" "${solve[@]}" $small --solver cg --precond fsai:2 \
+            --precond-precision fp16/fp64 --engine plain
+        later sanitize $tool "bicgstab, plain, isai" "${solve[@]}" $small --solver bicgstab --precond isai --engine plain
+        for solver in fgmres minres; do
+            later sanitize $tool "$solver, plain, saddle" "${solve[@]}" gallery:stokes2d:8 --solver $solver --precond saddle \
+                --engine plain
+        done
     done
     later sanitize memcheck "cg, graph, ic0" "${solve[@]}" gallery:laplace2d:40 --solver cg --precond ic0 --engine graph
     wait

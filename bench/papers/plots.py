@@ -253,10 +253,12 @@ def draw_speedup(paths, options):
 # ---- time over bytes ----
 
 FORMAT_MARKERS = ["o", "s", "^", "D", "v", "P"]
+SLOWEST_DRAWN = 4.0
 
 
 def draw_bytes(paths, options):
-    """A point for each matrix and contestant. On the diagonal fewer bytes become as much less time."""
+    """A point for each matrix and contestant. On the diagonal fewer bytes become as much less time. What takes longer
+    than SLOWEST_DRAWN lies on the upper edge."""
     rows = wanted_rows(paths, options, "bytes", "seconds.median")
     base = options.baseline or "csr-fp64"
     every = [row for path in paths for row in read_rows(path)[0] if row.get("seconds")]
@@ -267,7 +269,7 @@ def draw_bytes(paths, options):
     formats, ends = {}, [1.0]
     for (name, storage), line in sorted(groups(rows, "contestant", "precision").items()):
         points = [(row["bytes"] / ours[row["matrix"]]["bytes"],
-                   row["seconds"]["median"] / ours[row["matrix"]]["seconds"]["median"])
+                   min(row["seconds"]["median"] / ours[row["matrix"]]["seconds"]["median"], SLOWEST_DRAWN))
                   for row in line if row["matrix"] in ours]
         if name == base or not points:
             continue

@@ -4,6 +4,13 @@
 
 #include "product/trial.h"
 
+/* Of the entries: one name, or mixed where a policy gives them several. */
+static const char *precision_of(const tess_storage_options *storage)
+{
+    if (!tess_format_can(storage->format)->takes_parts) { return tess_precision_name(storage->precision); }
+    return storage->policy.nlevels == 1 ? tess_precision_name(storage->policy.level[0].precision) : "mixed";
+}
+
 bench_record bench_trial_record(const bench_trial *t, const bench_contestant *c, const bench_outcome *o)
 {
     return (bench_record){.matrix = t->which->name,
@@ -12,7 +19,7 @@ bench_record bench_trial_record(const bench_trial *t, const bench_contestant *c,
                           .nnz = t->host.nnz,
                           .contestant = c->name,
                           .ours = c->ours,
-                          .precision = tess_precision_name(c->storage.precision),
+                          .precision = precision_of(&c->storage),
                           .of = "product",
                           .time = o->time,
                           .bytes = (double)o->bytes,

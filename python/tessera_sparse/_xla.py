@@ -94,9 +94,6 @@ def register(solve, failed):
         if platform == "cuda" and lib.tess_gpu_backend().decode() != "cuda":
             reasons[platform] = "this build of libtessera.so has no CUDA code"
             continue
-        if platform == "cuda" and os.environ.get("TESSERA_JAX_CUDA") != "in-place":
-            reasons[platform] = "the environment does not ask for it: TESSERA_JAX_CUDA=in-place"
-            continue
         try:
             jax.ffi.register_ffi_target(symbol, jax.ffi.pycapsule(getattr(library, symbol)), _PLATFORMS[platform])
         except Exception as error:  # an interface of XLA that xla.c was not compiled for

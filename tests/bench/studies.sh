@@ -34,6 +34,7 @@ one=(--matrix gallery:laplace2d:12)
 small=(--matrix gallery:laplace2d:12 --matrix gallery:laplace2d:17)
 
 product formats "${one[@]}" --format csr,sell
+product precisions "${one[@]}" --format packed --precision fp16 --policy mean-3std:0.5
 product columns --study columns "${one[@]}" --columns 2
 product digits --study digits "${one[@]}" --seeds 2
 product lossless --study lossless "${one[@]}"
@@ -65,6 +66,13 @@ papers timestep --study timestep --cells 2000 --order natural
 papers accuracy --study accuracy --operation dot,spmv --sizes 64 --seeds 2 "${one[@]}"
 papers roofline --study roofline --megabytes 1
 papers fig5 --study gmres:fig5 --scale-down 150
+
+python3 - precisions.json <<'END'
+import json, sys
+found = {row["contestant"]: row["precision"] for row in json.load(open(sys.argv[1]))["results"]}
+if found != {"packed-fp16": "fp16", "packed-mean-3std:0.5": "mixed"}:
+    sys.exit(f"FAIL: precisions of formats in parts: {found}")
+END
 
 refused() { # WHAT COMMAND...
     local what=$1
