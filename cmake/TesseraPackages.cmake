@@ -83,6 +83,8 @@ set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${CMAKE_LIBRARY_OUTPUT_DIRECTORY
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_NAME ${tess_library_package})
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_SECTION libs)
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_SHLIBDEPS ON)
+# The BLAS that complete factors should have: Netlib's, which libblas3 is, takes up to four times as long.
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_RECOMMENDS libopenblas0-openmp)
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_CONTROL_EXTRA "${tess_package_files}/shlibs;${tess_package_files}/triggers")
 set(CPACK_DEBIAN_LIBRARY_DESCRIPTION "Sparse linear systems in mixed precision (library)
 Tessera solves large sparse linear systems A x = b in mixed precision and

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "base/blas_calls.h"
 #include "base/library.h"
 #include "precond/direct/factors_module.h"
 
@@ -174,9 +175,12 @@ tess_status mumps_open(tess_context *ctx, tess_precision precision, bool is_comp
 mumps_reply mumps_run(mumps_instance *m, mumps_step step, const mumps_arguments *arguments)
 {
     mumps_reply reply;
+    int threads = 0;
 
     pthread_mutex_lock(&one_at_a_time);
+    threads = tess_blas_begin();
     reply = BY_NUMBERS(m, run, step, arguments);
+    tess_blas_end(threads);
     pthread_mutex_unlock(&one_at_a_time);
     if (m->is_complex) { reply.flops *= complex_operations; }
     return reply;

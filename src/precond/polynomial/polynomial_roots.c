@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/blas_calls.h"
 #include "precond/polynomial/polynomial.h"
 
 /* A root below this many roundoffs of ||H|| is rounding error: the matrix is singular on the space. */
@@ -68,6 +69,7 @@ static bool all_finite(const double *values, int count)
 static tess_status solve_for_last(tess_context *ctx, const polynomial_arnoldi *a, int m, ritz_workspace *workspace,
                                   bool *found)
 {
+    lapack_int info = 0;
     tess_status status = TESS_SUCCESS;
 
     for (int j = 0; j < m; j++) {
@@ -76,9 +78,9 @@ static tess_status solve_for_last(tess_context *ctx, const polynomial_arnoldi *a
         }
         workspace->solution[j] = j == m - 1 ? 1.0 : 0.0;
     }
-    status = judge_lapack(
-        ctx, LAPACKE_dgesv(LAPACK_COL_MAJOR, m, 1, workspace->matrix, m, workspace->pivots, workspace->solution, m),
-        found);
+    TESS_LAPACK(info,
+                LAPACKE_dgesv(LAPACK_COL_MAJOR, m, 1, workspace->matrix, m, workspace->pivots, workspace->solution, m));
+    status = judge_lapack(ctx, info, found);
     *found = *found && all_finite(workspace->solution, m);
     return status;
 }
@@ -91,6 +93,7 @@ static tess_status find_ritz_values(tess_context *ctx, const polynomial_arnoldi 
                                     bool *found)
 {
     const double next = a->h[m + a->ld * (m - 1)];
+    lapack_int info = 0;
     tess_status status = TESS_SUCCESS;
 
     *found = true;
@@ -104,10 +107,9 @@ static tess_status find_ritz_values(tess_context *ctx, const polynomial_arnoldi 
     }
     *found = all_finite(workspace->matrix, m * m);
     if (*found) {
-        status = judge_lapack(ctx,
-                              LAPACKE_dgeev(LAPACK_COL_MAJOR, 'N', 'N', m, workspace->matrix, m, workspace->re,
-                                            workspace->im, NULL, 1, NULL, 1),
-                              found);
+        TESS_LAPACK(info, LAPACKE_dgeev(LAPACK_COL_MAJOR, 'N', 'N', m, workspace->matrix, m, workspace->re,
+                                        workspace->im, NULL, 1, NULL, 1));
+        status = judge_lapack(ctx, info, found);
     }
 cleanup:
     return status;

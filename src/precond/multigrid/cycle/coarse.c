@@ -8,6 +8,8 @@
 
 #include <tessera/names.h>
 
+#include "base/blas_calls.h"
+
 /* A matrix whose values differ from its mirror's by less than this times the largest counts as symmetric. */
 static const double rounding = 1e-10;
 
@@ -116,7 +118,7 @@ static tess_status invert_definite(dense *d, bool *done)
     lapack_int info = 0;
 
     memcpy(d->work, d->a, (size_t)size_of(d) * sizeof *d->a);
-    info = LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'L', d->n, d->work, d->n);
+    TESS_LAPACK(info, LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'L', d->n, d->work, d->n));
     if (info == 0) { /* pivots are roots */
         for (int64_t i = 0; i < d->n; i++) {
             const double root = d->work[i + i * d->n];
@@ -124,7 +126,7 @@ static tess_status invert_definite(dense *d, bool *done)
             if (!(root * root > smallest_pivot(d->n))) { info = 1; }
         }
     }
-    if (info == 0) { info = LAPACKE_dpotri(LAPACK_COL_MAJOR, 'L', d->n, d->work, d->n); }
+    if (info == 0) { TESS_LAPACK(info, LAPACKE_dpotri(LAPACK_COL_MAJOR, 'L', d->n, d->work, d->n)); }
     *done = info == 0;
     for (int64_t j = 0; *done && j < d->n; j++) {
         for (int64_t i = j + 1; i < d->n; i++) {
@@ -139,9 +141,9 @@ static tess_status invert_general(dense *d, bool *done)
     lapack_int info = 0;
 
     memcpy(d->work, d->a, (size_t)size_of(d) * sizeof *d->a);
-    info = LAPACKE_dgetrf(LAPACK_COL_MAJOR, d->n, d->n, d->work, d->n, d->pivots);
+    TESS_LAPACK(info, LAPACKE_dgetrf(LAPACK_COL_MAJOR, d->n, d->n, d->work, d->n, d->pivots));
     if (info == 0 && !pivots_are_large(d, d->work)) { info = 1; }
-    if (info == 0) { info = LAPACKE_dgetri(LAPACK_COL_MAJOR, d->n, d->work, d->n, d->pivots); }
+    if (info == 0) { TESS_LAPACK(info, LAPACKE_dgetri(LAPACK_COL_MAJOR, d->n, d->work, d->n, d->pivots)); }
     *done = info == 0;
     return check_info(d, info);
 }
@@ -177,13 +179,13 @@ static tess_status invert_singular(dense *d, bool symmetric, int64_t *rank)
     tess_status status = TESS_SUCCESS;
 
     if (symmetric) { /* A = Q diag(values) Q^T */
-        info = LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'V', 'L', d->n, d->a, d->n, d->values);
+        TESS_LAPACK(info, LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'V', 'L', d->n, d->a, d->n, d->values));
         TESS_TRY(check_info(d, info));
         if (info == 0) { add_up(d, d->a, d->a, d->n, 1, rank); }
     } else { /* A = U diag(values) V^T, and the inverse is V diag(1 / values) U^T */
         double *u = d->work, *vt = d->vectors;
 
-        info = LAPACKE_dgesdd(LAPACK_COL_MAJOR, 'A', d->n, d->n, d->a, d->n, d->values, u, d->n, vt, d->n);
+        TESS_LAPACK(info, LAPACKE_dgesdd(LAPACK_COL_MAJOR, 'A', d->n, d->n, d->a, d->n, d->values, u, d->n, vt, d->n));
         TESS_TRY(check_info(d, info));
         memcpy(d->a, u, (size_t)size_of(d) * sizeof *u);
         if (info == 0) { add_up(d, d->a, vt, 1, d->n, rank); }
