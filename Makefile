@@ -12,8 +12,8 @@ ifneq ($(shell command -v ninja),)
 export CMAKE_GENERATOR ?= Ninja
 endif
 
-.PHONY: all petsc demo check check-sanitized check-all bench install packages packages-cuda wheel wheel-cuda dist fuzz \
-    site site-check format tidy clean
+.PHONY: all petsc demo check check-sanitized check-all bench install packages packages-cuda wheel wheel-cuda wheel-aarch64 dist \
+    fuzz site site-check format tidy clean
 
 all:
 	@bash scripts/setup.sh build
@@ -64,6 +64,11 @@ wheel-cuda:
 	@bash scripts/python.sh prepare
 	@JOBS=$(JOBS) bash scripts/packages.sh packages-cuda library
 	@bash scripts/python.sh release build/packages-cuda/lib/libtessera.so
+
+# For 64-bit Arm, built across and tried under emulation.
+wheel-aarch64:
+	@bash scripts/setup.sh build
+	@JOBS=$(JOBS) bash scripts/aarch64.sh
 
 dist:
 	@bash scripts/dist.sh

@@ -36,7 +36,22 @@ endif()
 
 # Archives and compressed files other than gzip, and gzip at two to three times the speed of zlib.
 set(TESS_FILE_LIBRARIES ${TESS_LIBZIP_LIBRARIES})
-if(NOT TESS_LIBARCHIVE STREQUAL "OFF")
+set(TESS_ARCHIVE_LIBRARIES "")
+if(TESS_LIBARCHIVE STREQUAL "STATIC")
+    # What is called of libarchive.a needs no XML; Debian's shared library brings libxml2 and ICU, 36 MB.
+    set(tess_archive_parts "")
+    foreach(part "libarchive.a" "z" "bz2;libbz2.so.1.0" "lzma;liblzma.so.5" "zstd;libzstd.so.1" "lz4;liblz4.so.1"
+            "nettle;libnettle.so.8")
+        list(GET part 0 name)
+        find_library(TESS_ARCHIVE_${name} NAMES ${part} REQUIRED)
+        list(APPEND tess_archive_parts ${TESS_ARCHIVE_${name}})
+    endforeach()
+    find_path(TESS_ARCHIVE_INCLUDE archive.h REQUIRED)
+    add_library(tess_libarchive INTERFACE)
+    target_include_directories(tess_libarchive INTERFACE ${TESS_ARCHIVE_INCLUDE})
+    target_link_libraries(tess_libarchive INTERFACE ${tess_archive_parts})
+    set(TESS_ARCHIVE_LIBRARIES $<BUILD_INTERFACE:tess_libarchive>)
+elseif(NOT TESS_LIBARCHIVE STREQUAL "OFF")
     find_package(LibArchive)
     if(LibArchive_FOUND)
         list(APPEND TESS_FILE_LIBRARIES LibArchive::LibArchive)

@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Debian 12's libopenblas0-serial, libopenblas0-pthread and libopenblas0-openmp 0.3.21+ds-4.
-# One would guess: the OpenBLAS without threads of its own is the one for programs that have theirs, as Netlib's BLAS is.
-# What happens: two threads that multiply matrices of their own get wrong products now and then. The other two are right.
-# Seen on 2026-11-30: 8 threads, 24,000 products of 150 x 150 with small integers; 6 to 138 wrong ones, in some runs none.
+# One would guess: the OpenBLAS without threads of its own is the one for programs that have theirs, as Netlib's is.
+# What happens: two threads that multiply matrices of their own get wrong products now and then. The others are right.
+# Seen on 2026-11-30: 8 threads, 24,000 products of 150 x 150 with small integers; 6 to 138 wrong, in some runs none.
 . "$(dirname "$0")/common.sh"
 command -v gcc >/dev/null && command -v apt-get >/dev/null || { echo "skipped: needs gcc and apt-get"; exit 77; }
 for kind in serial pthread openmp; do
-    apt-get download -q libopenblas0-$kind=0.3.21+ds-4 >/dev/null 2>&1 || { echo "skipped: no libopenblas0-$kind"; exit 77; }
+    apt-get download -q libopenblas0-$kind=0.3.21+ds-4 >/dev/null 2>&1 ||
+        { echo "skipped: no libopenblas0-$kind"; exit 77; }
     dpkg -x libopenblas0-${kind}_*.deb .
 done
 cat >threads.c <<'END'

@@ -21,7 +21,9 @@ static double largest_of_row(const amg_scaled *s, int64_t i)
     double largest = 0.0;
 
     for (int64_t k = s->a->row_ptr[i]; k < s->a->row_ptr[i + 1]; k++) {
-        largest = fmax(largest, fabs(scaled_entry(s, i, k)));
+        const double size = fabs(scaled_entry(s, i, k)); /* GCC 12 for aarch64 fails internally on fmax here */
+
+        largest = size > largest ? size : largest;
     }
     return largest;
 }
