@@ -12,8 +12,8 @@ ifneq ($(shell command -v ninja),)
 export CMAKE_GENERATOR ?= Ninja
 endif
 
-.PHONY: all petsc demo check check-sanitized check-all bench install packages packages-cuda wheel wheel-cuda wheel-aarch64 dist \
-    fuzz site site-check format tidy clean
+.PHONY: all petsc demo check check-sanitized check-all bench install packages packages-cuda wheel wheel-cuda \
+    wheel-aarch64 dist fuzz site site-check format tidy clean
 
 all:
 	@bash scripts/setup.sh build

