@@ -32,6 +32,20 @@ static void print_blocks(const tess_solver *solver)
            f.nonzeros > 0 ? 100.0 * (double)f.square_nonzeros / (double)f.nonzeros : 0.0);
 }
 
+static void print_triangles(const tess_precond_options *precond, const tess_solve_result *result)
+{
+    const int64_t *levels = result->precond.triangle_level_sets, *steps = result->precond.triangle_groups;
+
+    if (precond->incomplete.triangular == TESS_TRIANGULAR_SWEEPS) {
+        printf("%s with each triangle", tess_count(steps[0], "sweep").text);
+        return;
+    }
+    printf("%s below the diagonal, %lld above", tess_count(levels[0], "level set").text, (long long)levels[1]);
+    if (steps[0] + steps[1] < levels[0] + levels[1]) {
+        printf(", in %lld and %s", (long long)steps[0], tess_count(steps[1], "group").text);
+    }
+}
+
 void cli_print_factors(const tess_precond_options *precond, const tess_solve_result *result, const tess_solver *solver)
 {
     if (precond->kind == TESS_PRECOND_LU || precond->kind == TESS_PRECOND_CHOLESKY) {
@@ -45,14 +59,8 @@ void cli_print_factors(const tess_precond_options *precond, const tess_solve_res
         printf("\n");
     }
     if (!cli_is_incomplete(precond->kind)) { return; }
-    printf("%-17s %s below the diagonal, %lld above", "factors",
-           tess_count(result->precond.triangle_level_sets[0], "level set").text,
-           (long long)result->precond.triangle_level_sets[1]);
-    if (result->precond.triangle_groups[0] + result->precond.triangle_groups[1] <
-        result->precond.triangle_level_sets[0] + result->precond.triangle_level_sets[1]) {
-        printf(", in %lld and %s", (long long)result->precond.triangle_groups[0],
-               tess_count(result->precond.triangle_groups[1], "group").text);
-    }
+    printf("%-17s ", "factors");
+    print_triangles(precond, result);
     if (result->precond.shift > 0.0) { printf("; diagonal shifted by %g times itself", result->precond.shift); }
     printf("\n");
     print_blocks(solver);

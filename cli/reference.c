@@ -43,6 +43,8 @@ static void print_values(FILE *to, const tess_option *option)
     static const struct {
         const char *type, *enumeration, *more;
     } types[] = {{"solver", "tess_solver_kind", " `idr:S`"},
+                 {"triangular", "tess_triangular", " `sweeps:K`"},
+                 {"factorization", "tess_factorization", " `sweeps:N`"},
                  {"precond", "tess_precond_kind", " [with parameters](preconditioners.md)"},
                  {"precision", "tess_precision", ""},
                  {"precisions", "tess_amg_precision", ", or a list by level"},

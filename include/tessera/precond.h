@@ -30,6 +30,8 @@ typedef struct tess_precond tess_precond;
 #define TESS_MAX_JACOBI_SWEEPS 1000
 /** Highest level of fill of iluk. */
 #define TESS_MAX_FILL_LEVEL 1000
+/** Most sweeps with a triangle, and of a factorization. */
+#define TESS_MAX_TRIANGLE_SWEEPS 100
 /** Highest power of the matrix whose pattern fsai and isai take. */
 #define TESS_MAX_INVERSE_POWER 8
 /** Longest row of fsai and isai. */
@@ -76,14 +78,16 @@ typedef enum tess_triangular {
     TESS_TRIANGULAR_AUTO = 0,   /**< blocks if `squares` is set; else levels, on a GPU merged or measured (default) */
     TESS_TRIANGULAR_LEVELS = 1, /**< level set by level set */
     TESS_TRIANGULAR_BLOCKS = 2, /**< in recursive blocks: small triangles and squares */
-    TESS_TRIANGULAR_MERGED = 3  /**< by groups of merged level sets */
+    TESS_TRIANGULAR_MERGED = 3, /**< by groups of merged level sets */
+    TESS_TRIANGULAR_SWEEPS = 4  /**< approximately, by `sweeps` Jacobi iterations: each one product with the triangle */
 } tess_triangular;
 
 /** Where incomplete factors are computed; those with fill always by the host. The device always solves with them. */
 typedef enum tess_factorization {
     TESS_FACTORIZATION_AUTO = 0,  /**< where it should take less time (default) */
     TESS_FACTORIZATION_HOST = 1,  /**< by one thread of the host, several shifts by as many threads */
-    TESS_FACTORIZATION_DEVICE = 2 /**< by the context's device, level set by level set */
+    TESS_FACTORIZATION_DEVICE = 2, /**< by the context's device, level set by level set */
+    TESS_FACTORIZATION_SWEEPS = 3  /**< ilu0, ic0: approximately, by `factorization_sweeps` iterations of the device */
 } tess_factorization;
 
 /** Options of block-jacobi. */
@@ -108,10 +112,13 @@ typedef struct tess_incomplete_options {
         time: few rows, or many level sets. */
     tess_factorization factorization;
     int64_t leaf; /**< triangular blocks: most rows of a triangle that is not cut, from 1 (default 4096) */
-    /** Storage of square blocks: any format (also TESS_FORMAT_AUTO), precision or policy. It counts as set if it
-        differs from its initial csr, fp64, policy none. docs/reference/preconditioners.md, "Recursive blocks". */
+    /** Storage of square blocks, or of the triangles of sweeps: any format (also TESS_FORMAT_AUTO), precision or policy.
+        It counts as set if it differs from its initial csr, fp64, policy none. docs/reference/preconditioners.md,
+        "Recursive blocks". */
     tess_storage_options squares;
-    int64_t reserved[4]; /**< zeros */
+    int sweeps;               /**< triangular sweeps: 1 to 100 (default 3) with each triangle */
+    int factorization_sweeps; /**< factorization sweeps: 1 to 100 (default 5) */
+    int64_t reserved[3];      /**< zeros */
 } tess_incomplete_options;
 
 /** Options of ilut, ict and iluk: which entries beside those of the matrix the factors have. */

@@ -8,6 +8,7 @@
 
 enum { DEFAULT_BLOCK_SIZE = 8, DEFAULT_DEGREE = 10, DEFAULT_LEAF = 4096, DEFAULT_LEVEL = 1 };
 enum { DEFAULT_SMOOTHING = 2, DEFAULT_LEVELS = 25, DEFAULT_TRUNCATION = 5, DEFAULT_COARSEST = 200 };
+enum { DEFAULT_TRIANGLE_SWEEPS = 3, DEFAULT_FACTORIZATION_SWEEPS = 5 };
 enum { DEFAULT_SWEEPS = 3, DEFAULT_POWER = 2, DEFAULT_ROW = TESS_MAX_INVERSE_ROW };
 #define DEFAULT_DROP 1e-3
 #define DEFAULT_FILL 10.0
@@ -36,6 +37,8 @@ void tess_precond_options_init_sized(tess_precond_options *options, size_t size)
     defaults.polynomial.degree = DEFAULT_DEGREE;
     defaults.polynomial.seed = 1;
     defaults.incomplete.leaf = DEFAULT_LEAF;
+    defaults.incomplete.sweeps = DEFAULT_TRIANGLE_SWEEPS;
+    defaults.incomplete.factorization_sweeps = DEFAULT_FACTORIZATION_SWEEPS;
     tess_storage_options_init(&defaults.incomplete.squares);
     defaults.threshold.drop = DEFAULT_DROP;
     defaults.threshold.fill = DEFAULT_FILL;

@@ -116,10 +116,12 @@ static const tess_named_value triangular_names[] = {{"auto", TESS_TRIANGULAR_AUT
                                                     {"levels", TESS_TRIANGULAR_LEVELS},
                                                     {"blocks", TESS_TRIANGULAR_BLOCKS},
                                                     {"merged", TESS_TRIANGULAR_MERGED},
+                                                    {"sweeps", TESS_TRIANGULAR_SWEEPS},
                                                     {NULL, 0}};
 static const tess_named_value factorization_names[] = {{"auto", TESS_FACTORIZATION_AUTO},
                                                        {"host", TESS_FACTORIZATION_HOST},
                                                        {"device", TESS_FACTORIZATION_DEVICE},
+                                                       {"sweeps", TESS_FACTORIZATION_SWEEPS},
                                                        {NULL, 0}};
 static const tess_named_value solver_kind_names[] = {
     {"auto", TESS_SOLVER_AUTO},         {"cg", TESS_SOLVER_CG},         {"bicgstab", TESS_SOLVER_BICGSTAB},

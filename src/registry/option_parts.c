@@ -236,6 +236,57 @@ static void print_precond(const option_entry *e, const void *place, char *buffer
 
 const option_type option_preconditioner = {"precond", true, parse_precond, print_precond};
 
+/* The number beside --triangular sweeps:K or --factorization sweeps:N. `place` is the enumerator. */
+static int *sweeps_beside(const option_entry *e, const void *place)
+{
+    void *const field = (void *)(uintptr_t)place; /* print only reads what it points to */
+
+    return strcmp(e->enumeration, "tess_triangular") == 0
+               ? &OWNER(tess_incomplete_options, triangular, field)->sweeps
+               : &OWNER(tess_incomplete_options, factorization, field)->factorization_sweeps;
+}
+
+/* The number that the options begin with. */
+static int usual_sweeps(const option_entry *e)
+{
+    tess_precond_options defaults;
+
+    tess_precond_options_init(&defaults);
+    return strcmp(e->enumeration, "tess_triangular") == 0 ? defaults.incomplete.sweeps
+                                                          : defaults.incomplete.factorization_sweeps;
+}
+
+/* A name, or sweeps:N. */
+static bool parse_swept(const option_entry *e, const char *text, void *place, const option_message *message)
+{
+    const option_entry number = {.shown.name = e->shown.name, .shown.low = 1, .shown.high = TESS_MAX_TRIANGLE_SWEEPS};
+    const char *rest = after_prefix(text, "sweeps:");
+    int64_t sweeps = usual_sweeps(e);
+    int value = 0;
+
+    if (!option_read_name(e, e->enumeration, rest ? "sweeps" : text, &value, message)) { return false; }
+    if (rest && !option_read_integer(&number, rest, &sweeps, message)) { return false; }
+    memcpy(place, &value, sizeof value); /* an enum of either kind */
+    *sweeps_beside(e, place) = (int)sweeps;
+    return true;
+}
+
+static void print_swept(const option_entry *e, const void *place, char *buffer, size_t size)
+{
+    int value = 0;
+
+    memcpy(&value, place, sizeof value);
+    const char *name = option_name_of(e->enumeration, value);
+
+    if (strcmp(name, "sweeps") == 0) {
+        snprintf(buffer, size, "%s:%d", name, *sweeps_beside(e, place));
+    } else {
+        snprintf(buffer, size, "%s", name);
+    }
+}
+
+const option_type option_swept = {"swept", false, parse_swept, print_swept};
+
 /* A role, or adaptive. */
 static bool parse_precond_role(const option_entry *e, const char *text, void *place, const option_message *message)
 {

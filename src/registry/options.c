@@ -35,6 +35,7 @@
 #define INNER OF_TYPE(option_inner, "role"), .spreads = true
 #define ACCURACY OF_TYPE(option_accuracy, "accuracy"), WITHIN(0, 1)
 #define PRECONDITIONER OF_TYPE(option_preconditioner, "precond"), .enumeration = "tess_precond_kind"
+#define SWEPT(noun) OF_TYPE(option_swept, noun), .spreads = true, .enumeration = "tess_" noun
 #define PRECOND_ROLE OF_TYPE(option_precond_role, "role")
 #define PRECOND_FORMAT OF_TYPE(option_precond_format, "tess_format"), .enumeration = "tess_format"
 #define PRECOND_POLICY OF_TYPE(option_precond_policy, "policy")

@@ -239,7 +239,7 @@ static bool check_squares_policy(const tess_solve_options *o, const option_messa
                          formats_of_parts(formats, sizeof formats), tess_format_name(squares->format));
 }
 
-/* Squares of triangles have a storage of their own only in recursive blocks. */
+/* Squares of triangles have a storage of their own only in recursive blocks, and the triangles of sweeps. */
 static bool check_triangles(const tess_solve_options *o, const option_message *message)
 {
     const tess_incomplete_options *f = &o->precond.incomplete;
@@ -253,12 +253,13 @@ static bool check_triangles(const tess_solve_options *o, const option_message *m
     }
     for (int i = 0; i < 3 && whole; i++) {
         if (tess_options_is_set(o, squares[i])) {
-            return option_refuse(message, "--%s needs --triangular blocks or auto", squares[i]);
+            return option_refuse(message, "--%s needs --triangular blocks, sweeps or auto", squares[i]);
         }
     }
     const bool cut = f->squares.format != TESS_FORMAT_CSR || f->squares.precision != TESS_PRECISION_FP64 ||
                      f->squares.policy.policy != TESS_POLICY_NONE;
-    const bool blocks = f->triangular == TESS_TRIANGULAR_BLOCKS || (!whole && cut);
+    const bool blocks =
+        f->triangular == TESS_TRIANGULAR_BLOCKS || (f->triangular == TESS_TRIANGULAR_AUTO && cut);
     if (!blocks && tess_options_is_set(o, "leaf")) {
         return option_refuse(message, "--leaf is for --triangular blocks");
     }

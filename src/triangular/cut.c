@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "triangular/pieces.h"
+#include "triangular/swept.h"
 
 /* Halves begin at multiples of this many rows, so that blocks of tiles and aligned loads of x do too. */
 enum { ALIGNMENT = 64 };
@@ -40,8 +41,8 @@ void triangle_release_pieces(sparse_triangle *t)
     }
     t->npieces = 0;
     tess_device_release(t->ctx, t->order, t->n, sizeof *t->order);
-    tess_device_release(t->ctx, t->work, t->n, sizeof *t->work);
-    tess_device_release(t->ctx, t->columns_work, t->n * t->columns, sizeof *t->columns_work);
+    tess_device_release(t->ctx, t->work, triangle_work_vectors(t) * t->n, sizeof *t->work);
+    tess_device_release(t->ctx, t->columns_work, triangle_work_vectors(t) * t->n * t->columns, sizeof *t->columns_work);
     t->order = NULL;
     t->work = t->columns_work = NULL;
     t->columns = 0;
@@ -173,23 +174,21 @@ cleanup:
     return status;
 }
 
-/* Rows row .. row_end - 1 by columns column .. column_end - 1; none if it would be empty. */
-static tess_status add_square(sparse_triangle *t, const triangle_pattern *p, int64_t row, int64_t row_end,
-                              int64_t column, int64_t column_end)
+tess_status triangle_add_square(sparse_triangle *t, const triangle_pattern *p, square_place at)
 {
     tess_context *ctx = t->ctx;
-    part_rows part = {.first_row = row, .n = row_end - row, .begin = column, .end = column_end};
+    part_rows part = {.first_row = at.row, .n = at.row_end - at.row, .begin = at.column, .end = at.column_end};
     triangle_piece *piece = NULL;
     double *zeros = NULL;
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(take_part(ctx, p, column, &part));
+    TESS_TRY(take_part(ctx, p, at.column, &part));
     if (part.nnz == 0) { goto cleanup; }
     TESS_TRY(add_piece(t, &piece));
-    piece->square = (triangle_square){.row = row, .column = column};
+    piece->square = (triangle_square){.row = at.row, .column = at.column};
     TESS_TRY(tess_host_allocate(ctx, part.nnz, sizeof *zeros, (void **)&zeros));
     memset(zeros, 0, (size_t)part.nnz * sizeof *zeros);
-    status = tess_matrix_adopt_csr(ctx, part.n, column_end - column, part.nnz, part.row_ptr, 64, part.col_ind, zeros,
+    status = tess_matrix_adopt_csr(ctx, part.n, at.column_end - at.column, part.nnz, part.row_ptr, 64, part.col_ind, zeros,
                                    &piece->square.assembled);
     part.row_ptr = NULL; /* taken */
     part.col_ind = NULL;
@@ -219,7 +218,8 @@ cleanup:
     if (status != TESS_SUCCESS || is_leaf) { return status; }
     status = p->upper ? cut(t, p, middle, end) : cut(t, p, first, middle);
     if (status != TESS_SUCCESS) { return status; }
-    status = p->upper ? add_square(t, p, first, middle, middle, end) : add_square(t, p, middle, end, first, middle);
+    status = triangle_add_square(
+        t, p, p->upper ? (square_place){first, middle, middle, end} : (square_place){middle, end, first, middle});
     if (status != TESS_SUCCESS) { return status; }
     return p->upper ? cut(t, p, first, middle) : cut(t, p, middle, end);
 }
@@ -317,6 +317,7 @@ tess_status triangle_cut(sparse_triangle *t, const triangle_pattern *p)
     level_schedule schedule = {0};
     tess_status status = TESS_SUCCESS;
 
+    if (t->sweeps > 0) { return swept_cut(t, p); }
     if (!t->blocks || t->n <= t->leaf) { return cut(t, p, 0, t->n); }
     TESS_TRY(level_sets_find_each(t->ctx, p, &schedule));
     status = schedule.level_sets <= FEW_LEVEL_SETS ? cut(t, p, 0, t->n) : cut_reordered(t, p, &schedule);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a sparse triangle is made of, if it is not merged: leaves and squares, in the order of the solution. */
+/* What a sparse triangle is made of, if it is not merged: leaves and squares, in the order of the solution; for sweeps
+   one square. */
 #ifndef TESS_TRIANGULAR_PIECES_H
 #define TESS_TRIANGULAR_PIECES_H
 
@@ -24,19 +25,38 @@ struct sparse_triangle {
     tess_context *ctx;
     int64_t n;
     bool blocks;
+    int sweeps; /* > 0: solved by as many (swept.h) */
     int64_t leaf;
     tess_precision precision;
     storage_request squares;
     triangle_piece *pieces; /* in the order of the solution */
     int64_t npieces, capacity;
     int32_t *order;       /* on the device: the row of a position, if pieces are of a reordered triangle, or NULL */
-    double *work;         /* n, on the device, if there is an order */
+    double *work;         /* n, on the device, if there is an order; of sweeps 2 n */
     double *columns_work; /* the same of `columns` columns; NULL before they are prepared */
     int columns;
     merged_triangle *merged; /* NULL: the pieces are used */
     bool weighs;             /* merged level sets are to be timed against level sets at the first values */
-    uint64_t moves;          /* number of moves before it became pieces */
+    uint64_t moves;          /* number of moves before it became pieces; of sweeps, of sets of values */
 };
+
+/* Rows and columns of a triangle, each from the first up to, but not, the end. */
+typedef struct square_place {
+    int64_t row, row_end, column, column_end;
+} square_place;
+
+/* Adds that square as a piece; none if it would be empty. */
+tess_status triangle_add_square(sparse_triangle *t, const triangle_pattern *p, square_place at);
+/* The matrix that is multiplied. */
+static inline const tess_matrix *triangle_square_matrix(const triangle_square *s)
+{
+    return s->stored ? s->stored : s->assembled;
+}
+/* Vectors of n values for each column in `work`. */
+static inline int64_t triangle_work_vectors(const sparse_triangle *t)
+{
+    return t->sweeps > 0 ? 2 : 1;
+}
 
 /* Cuts the triangle into pieces; recursive blocks first order its rows by level sets. */
 tess_status triangle_cut(sparse_triangle *t, const triangle_pattern *p);

@@ -5,8 +5,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "format/choose.h"
 #include "format/csr/csr.h"
 #include "triangular/pieces.h"
+#include "triangular/swept.h"
 
 /* Limit on the time that the plans of a triangle's leaves are measured. */
 #define MEASURING_SECONDS 0.05
@@ -35,6 +37,7 @@ tess_status triangle_create(tess_context *ctx, triangle_pattern *p, const triang
     *t = (sparse_triangle){.ctx = ctx,
                            .n = p->n,
                            .blocks = options->blocks,
+                           .sweeps = options->sweeps,
                            .leaf = options->leaf,
                            .precision = options->precision,
                            .weighs = options->weighs};
@@ -99,6 +102,20 @@ static tess_status store_square(const tess_matrix *a, tess_storage_options optio
     return tess_matrix_convert(a, &options, out);
 }
 
+/* On a GPU all of a swept triangle by diagonals or in slices where these pay and the caller names no format. */
+static tess_status store_swept(const sparse_triangle *t, const tess_matrix *a, tess_matrix **out)
+{
+    const tess_storage_options *o = &t->squares.options;
+    const bool open = o->format == TESS_FORMAT_CSR && o->policy.policy == TESS_POLICY_NONE;
+    tess_status status = TESS_SUCCESS;
+
+    *out = NULL;
+    if (open && t->ctx->device == TESS_DEVICE_GPU) { TESS_TRY(tess_matrix_try_padded(a, o, true, out)); }
+    if (!*out && !is_plain(o)) { status = store_square(a, *o, out); }
+cleanup:
+    return status;
+}
+
 /* A policy sees the first values; later values are stored as it chose then. */
 static tess_status fill_square(const sparse_triangle *t, triangle_square *s, const double *values)
 {
@@ -108,9 +125,13 @@ static tess_status fill_square(const sparse_triangle *t, triangle_square *s, con
 
     TESS_TRY(csr_ops_of(ctx)->gather(ctx, a->nnz, values, s->source, csr_own_values(a->storage)));
     a->values_version += 1;
-    if (is_plain(&t->squares.options)) { return a->ops->prepare(a); }
     if (s->stored) { return tess_matrix_refresh(s->stored); }
-    TESS_TRY(store_square(a, t->squares.options, &s->stored));
+    if (t->sweeps > 0) {
+        TESS_TRY(store_swept(t, a, &s->stored));
+    } else if (!is_plain(&t->squares.options)) {
+        TESS_TRY(store_square(a, t->squares.options, &s->stored));
+    }
+    if (!s->stored) { return a->ops->prepare(a); }
     tess_matrix_keep_levels(s->stored);
     status = s->stored->ops->prepare(s->stored);
 cleanup:
@@ -242,6 +263,7 @@ tess_status triangle_fill(sparse_triangle *t, triangle_values *values)
     } else if (t->npieces > 0) {
         status = fill_pieces(t, values);
     }
+    if (t->sweeps > 0) { t->moves += 1; }
 cleanup:
     return status;
 }
@@ -261,15 +283,10 @@ static tess_status copy_vector(const sparse_triangle *t, const triangle_args *ar
     return t->ctx->backend->fused(t->ctx, &copy);
 }
 
-static const tess_matrix *matrix_of(const triangle_square *s)
-{
-    return s->stored ? s->stored : s->assembled;
-}
-
 /* x := x - S x on the rows of the square */
 static tess_status subtract_square(const triangle_square *s, const triangle_args *args)
 {
-    const tess_matrix *m = matrix_of(s);
+    const tess_matrix *m = triangle_square_matrix(s);
     const int columns = columns_of(args);
     const tess_spmv_args product = {.operation = TESS_OP_NONE,
                                     .x = args->x + s->column * columns,
@@ -308,6 +325,7 @@ tess_status triangle_solve(const sparse_triangle *t, triangle_args args)
     tess_status status = TESS_SUCCESS;
 
     if (t->merged) { return merged_ops_of(t->ctx)->solve(t->ctx, merged_view_of(t->merged), &args); }
+    if (t->sweeps > 0) { return swept_solve(t, &args); }
     if (!t->order) { return solve_pieces(t, args); }
     TESS_TRY(ops->take(t->ctx, t->n, t->order, &args, work));
     TESS_TRY(solve_pieces(t, inside));
@@ -325,8 +343,11 @@ bool triangle_takes_columns(const sparse_triangle *t)
     for (int64_t i = 0; i < t->npieces && takes; i++) {
         const triangle_square *s = &t->pieces[i].square;
 
-        takes = !s->assembled ||
-                (matrix_of(s)->ops->takes_columns && matrix_of(s)->ops->takes_columns(matrix_of(s), false));
+        if (s->assembled) {
+            const tess_matrix *m = triangle_square_matrix(s);
+
+            takes = m->ops->takes_columns && m->ops->takes_columns(m, false);
+        }
     }
     return takes;
 }
@@ -334,6 +355,7 @@ bool triangle_takes_columns(const sparse_triangle *t)
 tess_status triangle_prepare_columns(sparse_triangle *t, int columns)
 {
     tess_context *ctx = t->ctx;
+    const int64_t values = triangle_work_vectors(t) * t->n;
     double *work = NULL;
     tess_status status = TESS_SUCCESS;
 
@@ -343,9 +365,9 @@ tess_status triangle_prepare_columns(sparse_triangle *t, int columns)
         if (piece->square.assembled) { continue; }
         TESS_TRY(triangle_ops_of(ctx)->prepare_columns(ctx, &piece->leaf, columns));
     }
-    if (!t->order || columns <= t->columns) { goto cleanup; }
-    TESS_TRY(tess_device_allocate(ctx, t->n * columns, sizeof *work, (void **)&work));
-    tess_device_release(ctx, t->columns_work, t->n * t->columns, sizeof *work);
+    if ((!t->order && t->sweeps == 0) || columns <= t->columns) { goto cleanup; }
+    TESS_TRY(tess_device_allocate(ctx, values * columns, sizeof *work, (void **)&work));
+    tess_device_release(ctx, t->columns_work, values * t->columns, sizeof *work);
     t->columns_work = work;
     t->columns = columns;
 cleanup:
@@ -367,11 +389,21 @@ static triangle_facts describe_merged(const merged_triangle *m)
                             .moves = merged_moves(m)};
 }
 
+/* Of sweeps: no level sets, and each sweep is a step. */
+static triangle_facts describe_swept(const sparse_triangle *t)
+{
+    const int64_t nnz = t->npieces > 0 ? t->pieces[0].square.assembled->nnz : 0;
+
+    return (triangle_facts){
+        .groups = t->sweeps, .leaves = 1, .nonzeros = nnz, .entries = t->sweeps * nnz, .moves = t->moves};
+}
+
 triangle_facts triangle_describe(const sparse_triangle *t)
 {
     triangle_facts facts = {.moves = t->moves};
 
     if (t->merged) { return describe_merged(t->merged); }
+    if (t->sweeps > 0) { return describe_swept(t); }
     for (int64_t i = 0; i < t->npieces; i++) {
         const triangle_piece *piece = &t->pieces[i];
 
@@ -401,7 +433,8 @@ int64_t triangle_bytes(const sparse_triangle *t)
 {
     int64_t bytes = t->merged ? merged_bytes(t->merged) : 0;
 
-    if (t->order) { bytes += t->n * (int64_t)(sizeof *t->order + (size_t)(1 + t->columns) * sizeof *t->work); }
+    if (t->order) { bytes += t->n * (int64_t)sizeof *t->order; }
+    if (t->work) { bytes += triangle_work_vectors(t) * t->n * (1 + t->columns) * (int64_t)sizeof *t->work; }
     for (int64_t i = 0; i < t->npieces; i++) {
         const triangle_square *s = &t->pieces[i].square;
 

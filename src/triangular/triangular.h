@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Sparse triangular solves with a triangle that has ones on its diagonal: by level sets, as one leaf; by merged level
- * sets (merge.h); or in recursive blocks. There the rows are ordered by level sets, and a triangle is halved into two
+ * sets (merge.h); approximately, by sweeps (swept.h); or in recursive blocks. There the rows are ordered by level sets, and a triangle is halved into two
  * triangles and the square beside them, as long as it has more rows than a leaf may have and more than a few level
  * sets. Leaves are solved by level sets.
  * Squares are matrices of the library, multiplied in the precisions of their storage options or policy. Source: Lu,
@@ -20,18 +20,19 @@ typedef struct triangle_options {
     bool blocks;                         /* recursive blocks, else one leaf */
     bool merged;                         /* merged level sets if they fit the device, else one leaf */
     bool weighs;                         /* merged: level sets if they are measured to be faster */
+    int sweeps;                          /* > 0: approximately, by so many Jacobi iterations */
     int64_t leaf;                        /* blocks: most rows of a leaf */
     tess_precision precision;            /* of the values in leaves */
-    const tess_storage_options *squares; /* blocks: how squares are stored */
+    const tess_storage_options *squares; /* blocks: how squares are stored; sweeps: how all is */
     const level_schedule *level_sets;    /* merged: level sets of all rows, if they are known and each is a run */
 } triangle_options;
 
 typedef struct triangle_facts {
     int64_t level_sets; /* level sets, one after another, of all leaves */
-    int64_t groups;     /* the same, or the groups of merged level sets */
+    int64_t groups;     /* the same, or the groups of merged level sets, or sweeps, which need no level sets */
     int64_t leaves, squares, nonzeros, square_nonzeros;
     int64_t entries; /* entries that a solve multiplies: nonzeros, or those of rewritten rows */
-    uint64_t moves;  /* changes with the memory of merged level sets */
+    uint64_t moves;  /* changes with the memory of merged level sets, and of sweeps */
 } triangle_facts;
 
 tess_status triangle_values_upload(tess_context *ctx, triangle_values *v);

@@ -110,6 +110,11 @@ static tess_status incomplete(scene *s, tess_precond_kind kind, tess_triangular 
     return status;
 }
 
+static tess_status swept(scene *s)
+{
+    return incomplete(s, TESS_PRECOND_IC0, TESS_TRIANGULAR_SWEEPS, TESS_FACTORIZATION_DEVICE);
+}
+
 static tess_status ilu0(scene *s)
 {
     return incomplete(s, TESS_PRECOND_ILU0, TESS_TRIANGULAR_BLOCKS, TESS_FACTORIZATION_DEVICE);
@@ -345,6 +350,7 @@ const named_scenario precond_scenarios[] = {
     {"merged levels", merged, false},
     {"ic0 by the host, with shifts", ic0_by_host, false},
     {"merged levels of factors of the host", merged_by_host, false},
+    {"factors whose triangles are swept", swept, false},
     {"ilut", ilut, false},
     {"ict", ict, false},
     {"iluk", iluk, false},

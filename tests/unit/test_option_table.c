@@ -54,7 +54,9 @@ static const char *other_value(const tess_option *option, char *buffer, size_t s
                                             {"share", "at-most-one"},
                                             {"base", "ellr,sell"},
                                             {"thresholds", "0.05,0.3,0.8"},
-                                            {"solver", "idr:3"}};
+                                            {"solver", "idr:3"},
+                                            {"triangular", "sweeps:2"},
+                                            {"factorization", "sweeps:2"}};
 
     if (option->words != NULL) {
         snprintf(buffer, size, "%s", strchr(option->words, '|') + 1);
@@ -203,6 +205,10 @@ static void values_that_are_none_say_what_would_be(void **state)
     (void)state;
     static const char *const wrong[][3] = {
         {"solver", "idr:0", "out of range (1 to 64)"},
+        {"triangular", "sweeps:0", "out of range (1 to 100)"},
+        {"triangular", "sweeps:x", "'x' is not an integer"},
+        {"triangular", "swep", "did you mean 'sweeps'"},
+        {"factorization", "sweeps:101", "out of range (1 to 100)"},
         {"precond", "block-jacobi:0", "is not a block size (1 to 64)"},
         {"precond", "iluk:x", "is not a level of fill"},
         {"precond", "cholesk", "did you mean 'cholesky'"},
@@ -383,8 +389,9 @@ static void rules_of_several_options(void **state)
         {"precond", "jacobi-sweeps", "precond-precision", "fp32", "", "", "such as --precond-steps fp32,mixed"},
         {"precond", "saddle", "precond-precision", "fp32", "", "", "such as --amg-precision fp64"},
         {"precond", "ilu0", "precond-levels", "fp64,fp16", "", "", "--precond-levels needs --precond-policy"},
-        {"precond", "ilu0", "triangular", "merged", "precond-format", "sell", "needs --triangular blocks or auto"},
+        {"precond", "ilu0", "triangular", "merged", "precond-format", "sell", "needs --triangular blocks, sweeps or auto"},
         {"precond", "ilu0", "leaf", "64", "", "", "--leaf is for --triangular blocks"},
+        {"precond", "ic0", "triangular", "sweeps:2", "leaf", "64", "--leaf is for --triangular blocks"},
         {"solver", "cg", "choices", "some.file", "", "", "--choices is for --solver auto"},
         {"precision", "fp64", "matrix-precision", "fp32", "", "",
          "lower precisions; leave it out, or --matrix-precision"},

@@ -164,19 +164,22 @@ static void threads_do_not_change_a_bit(void **state)
     oracle_free(&a);
 }
 
-/* Square blocks multiply columns in another order of sums. */
+/* Square blocks, and triangles that are swept, multiply columns in another order of sums. */
 static void square_blocks_take_columns(void **state)
 {
     enum { SIDE = 15 };
     oracle_csr a = oracle_laplace2d(SIDE);
 
     (void)state;
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 6; i++) {
         tess_context *ctx = open_device(2);
         tess_matrix *matrix = make_matrix(ctx, &a);
-        tess_precond_options options = factors_in(TESS_PRECOND_IC0, TESS_TRIANGULAR_BLOCKS, TESS_PRECISION_FP64);
+        tess_precond_options options =
+            factors_in(TESS_PRECOND_IC0, i < 3 ? TESS_TRIANGULAR_BLOCKS : TESS_TRIANGULAR_SWEEPS,
+                       i < 4 ? TESS_PRECISION_FP64 : TESS_PRECISION_FP16);
 
-        options.incomplete.leaf = 64;
+        if (i < 3) { options.incomplete.leaf = 64; }
+        if (i >= 3) { options.incomplete.sweeps = i; } /* of both parities */
         if (i == 1) { options.incomplete.squares.format = TESS_FORMAT_SELL; }
         if (i == 2) { options.incomplete.squares.policy.policy = TESS_POLICY_MEAN_3STD; }
         check_columns(matrix, &options, 7, gamma_of((double)SIDE * SIDE));
@@ -308,16 +311,17 @@ static void cycles_with_factors_take_columns(void **state)
 static void failed_allocations_leave_what_works(void **state)
 {
     oracle_csr a = oracle_laplace2d(15);
-    tess_precond_options options[3] = {factors_in(TESS_PRECOND_IC0, TESS_TRIANGULAR_BLOCKS, TESS_PRECISION_FP64),
+    tess_precond_options options[4] = {factors_in(TESS_PRECOND_IC0, TESS_TRIANGULAR_BLOCKS, TESS_PRECISION_FP64),
                                        factors_in(TESS_PRECOND_ILUT, TESS_TRIANGULAR_LEVELS, TESS_PRECISION_FP32),
-                                       precond_of(TESS_PRECOND_AMG, 0)};
+                                       precond_of(TESS_PRECOND_AMG, 0),
+                                       factors_in(TESS_PRECOND_IC0, TESS_TRIANGULAR_SWEEPS, TESS_PRECISION_FP16)};
 
     (void)state;
     options[0].incomplete.leaf = 64;
     options[2].amg.smoother = TESS_AMG_ILU0;
     options[2].amg.coarsest = 10;
     options[2].amg.precision = TESS_AMG_PRECISION_FP32;
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4; i++) {
         heap memory = {.fail_at = -1};
         tess_context_options opened;
         tess_context *ctx = NULL;

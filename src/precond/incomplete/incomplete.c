@@ -120,11 +120,13 @@ static tess_status make_triangles(tess_incomplete *m, const incomplete_pattern *
     const bool blocks =
         o->incomplete.triangular == TESS_TRIANGULAR_BLOCKS ||
         (o->incomplete.triangular == TESS_TRIANGULAR_AUTO && incomplete_has_squares(&o->incomplete.squares));
+    const bool swept = o->incomplete.triangular == TESS_TRIANGULAR_SWEEPS;
     const bool merged = o->incomplete.triangular == TESS_TRIANGULAR_MERGED ||
                         (o->incomplete.triangular == TESS_TRIANGULAR_AUTO && !blocks && ctx->device == TESS_DEVICE_GPU);
     const triangle_options options = {.blocks = blocks,
                                       .merged = merged,
                                       .weighs = merged && o->incomplete.triangular == TESS_TRIANGULAR_AUTO,
+                                      .sweeps = swept ? o->incomplete.sweeps : 0,
                                       .leaf = o->incomplete.leaf,
                                       .precision = m->storage,
                                       .squares = &squares};

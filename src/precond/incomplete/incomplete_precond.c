@@ -42,8 +42,8 @@ static tess_status check_squares(tess_context *ctx, const tess_precond_options *
 {
     if ((o->incomplete.triangular == TESS_TRIANGULAR_LEVELS || o->incomplete.triangular == TESS_TRIANGULAR_MERGED) &&
         incomplete_has_squares(&o->incomplete.squares)) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "use --triangular blocks or auto",
-                         "only triangles in recursive blocks have squares with a storage of their own");
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "use --triangular blocks, sweeps or auto",
+                         "only triangles in recursive blocks and those of sweeps have a storage of their own");
     }
     if (o->incomplete.squares.split.row_order != TESS_ROW_ORDER_ORIGINAL) {
         return tess_fail(ctx, TESS_UNSUPPORTED, "leave the row order of the squares original",
@@ -61,12 +61,17 @@ tess_status incomplete_check(const tess_matrix *a, const tess_precond_options *o
                          "incomplete factors need the entries of the matrix, but a shell matrix has none");
     }
     if (strcmp(tess_triangular_name(o->incomplete.triangular), "?") == 0) {
-        return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "use auto, levels, blocks or merged",
+        return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "use auto, levels, blocks, merged or sweeps",
                          "unknown way %d to solve triangles", (int)o->incomplete.triangular);
     }
     if (strcmp(tess_factorization_name(o->incomplete.factorization), "?") == 0) {
         return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "use auto, host or device",
                          "unknown place %d to compute factors", (int)o->incomplete.factorization);
+    }
+    if (o->incomplete.triangular == TESS_TRIANGULAR_SWEEPS &&
+        (o->incomplete.sweeps < 1 || o->incomplete.sweeps > TESS_MAX_TRIANGLE_SWEEPS)) {
+        return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "give 1 to 100; the default is 3",
+                         "a triangle cannot be solved by %s", tess_count(o->incomplete.sweeps, "sweep").text);
     }
     if (o->incomplete.leaf < 1) {
         return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "give 1 or more; the default is 4096",
