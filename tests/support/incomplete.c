@@ -9,6 +9,7 @@
 /* ---- the library's factors ---- */
 
 tess_factorization test_factorization = TESS_FACTORIZATION_DEVICE;
+int test_sweeps = 5;
 
 int factor_by_host(void **state)
 {
@@ -133,7 +134,12 @@ test_factors factor_matrix(const tess_matrix *matrix, bool cholesky, double shif
 {
     tess_context *ctx = matrix->ctx;
     factor_arrays arrays = open_arrays(matrix);
-    const tess_incomplete_job job = {.n = matrix->nrows, .attempts = 1, .cholesky = cholesky, .shift = shift};
+    const bool swept = test_factorization == TESS_FACTORIZATION_SWEEPS;
+    const tess_incomplete_job job = {.n = matrix->nrows,
+                                     .attempts = 1,
+                                     .cholesky = cholesky,
+                                     .shift = shift,
+                                     .sweeps = swept ? test_sweeps : 0};
     const tess_incomplete_outcome outcome = test_factorization == TESS_FACTORIZATION_HOST
                                                 ? factor_on_host(matrix, &arrays, job)
                                                 : factor_on_device(matrix, &arrays, job);
@@ -419,6 +425,7 @@ tess_precond_options factor_options(tess_precond_kind kind)
     if (kind == TESS_PRECOND_JACOBI) { return options; } /* to compare with: it has no factors */
     options.incomplete.triangular = TESS_TRIANGULAR_LEVELS;
     options.incomplete.factorization = test_factorization;
+    options.incomplete.factorization_sweeps = test_sweeps;
     return options;
 }
 

@@ -15,8 +15,9 @@ typedef struct test_factors {
     double largest;
 } test_factors;
 
-/* Where the factors of tests are computed: DEVICE, but within BY_HOST. */
+/* Where the factors of tests are computed: DEVICE, but within BY_HOST; or by test_sweeps sweeps. */
 extern tess_factorization test_factorization;
+extern int test_sweeps;
 int factor_by_host(void **state);
 int factor_by_device(void **state);
 /* A test once more, with factors of the host. */

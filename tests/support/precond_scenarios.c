@@ -115,6 +115,11 @@ static tess_status swept(scene *s)
     return incomplete(s, TESS_PRECOND_IC0, TESS_TRIANGULAR_SWEEPS, TESS_FACTORIZATION_DEVICE);
 }
 
+static tess_status swept_factors(scene *s)
+{
+    return incomplete(s, TESS_PRECOND_ILU0, TESS_TRIANGULAR_BLOCKS, TESS_FACTORIZATION_SWEEPS);
+}
+
 static tess_status ilu0(scene *s)
 {
     return incomplete(s, TESS_PRECOND_ILU0, TESS_TRIANGULAR_BLOCKS, TESS_FACTORIZATION_DEVICE);
@@ -351,6 +356,7 @@ const named_scenario precond_scenarios[] = {
     {"ic0 by the host, with shifts", ic0_by_host, false},
     {"merged levels of factors of the host", merged_by_host, false},
     {"factors whose triangles are swept", swept, false},
+    {"factors by sweeps", swept_factors, false},
     {"ilut", ilut, false},
     {"ict", ict, false},
     {"iluk", iluk, false},

@@ -30,6 +30,7 @@ struct tess_incomplete {
     int64_t missing_row; /* the first row without a diagonal entry, for which there are no factors; or -1 */
     bool usable;
     double shift;
+    int sweeps;                 /* > 0: approximate factors, by so many */
     bool by_host;               /* one thread of the host computes the factors, row after row */
     incomplete_pattern pattern; /* on the host, if it computes the factors */
     int64_t *diagonal;          /* else on the device: n places */
@@ -107,7 +108,9 @@ static tess_status upload_schedule(tess_incomplete *m, const incomplete_pattern 
 {
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(tess_device_upload(m->ctx, m->schedule.order, m->n, sizeof *m->order, (void **)&m->order));
+    if (m->sweeps == 0) {
+        TESS_TRY(tess_device_upload(m->ctx, m->schedule.order, m->n, sizeof *m->order, (void **)&m->order));
+    }
     status = tess_device_upload(m->ctx, p->diagonal, m->n, sizeof *m->diagonal, (void **)&m->diagonal);
 cleanup:
     return status;
@@ -135,12 +138,14 @@ static tess_status make_triangles(tess_incomplete *m, const incomplete_pattern *
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(incomplete_take_lower(ctx, p, &lower));
-    TESS_TRY(level_sets_find(ctx, &lower, 0, m->n, &m->schedule));
-    TESS_TRY(tess_stage_end(ctx, "levels of the factors"));
+    if (m->sweeps == 0) {
+        TESS_TRY(level_sets_find(ctx, &lower, 0, m->n, &m->schedule));
+        TESS_TRY(tess_stage_end(ctx, "levels of the factors"));
+    }
     m->by_host = m->has_fill || chooses_host(m, o->incomplete.factorization, p, &lower);
     if (!m->by_host) { TESS_TRY(upload_schedule(m, p)); }
     TESS_TRY(m->cholesky ? incomplete_mirror(ctx, &lower, &upper) : incomplete_take_upper(ctx, p, &upper));
-    if (ctx->device == TESS_DEVICE_GPU) { of_lower.level_sets = &m->schedule; }
+    if (ctx->device == TESS_DEVICE_GPU && m->sweeps == 0) { of_lower.level_sets = &m->schedule; }
     TESS_TRY(triangle_create(ctx, &lower, &of_lower, &m->lower));
     status = triangle_create(ctx, &upper, &options, &m->upper);
 cleanup:
@@ -190,6 +195,9 @@ tess_status incomplete_create(const tess_matrix *a, const tess_precond_options *
     m->has_fill = m->kind != TESS_PRECOND_IC0 && m->kind != TESS_PRECOND_ILU0;
     m->missing_row = -1;
     m->by_host = m->has_fill || options->incomplete.factorization == TESS_FACTORIZATION_HOST;
+    m->sweeps = options->incomplete.factorization == TESS_FACTORIZATION_SWEEPS
+                    ? options->incomplete.factorization_sweeps
+                    : 0;
     m->storage = options->role.given ? options->role.storage : TESS_PRECISION_FP64;
     TESS_TRY(analyse(m, options));
     status = incomplete_renew(m);
@@ -284,7 +292,7 @@ static int attempts_at_once(const tess_incomplete *m)
     const int64_t bytes = (m->nnz + 2 * m->n) * (int64_t)sizeof(double), workspace = ATTEMPT_BYTES / (bytes + 1);
     const int64_t most = m->by_host && m->ctx->threads < workspace ? m->ctx->threads : workspace;
 
-    if ((m->ctx->device == TESS_DEVICE_CPU && !m->by_host) || most < 1) { return 1; }
+    if ((m->ctx->device == TESS_DEVICE_CPU && !m->by_host) || m->sweeps > 0 || most < 1) { return 1; }
     return most < TESS_MAX_ATTEMPTS ? (int)most : TESS_MAX_ATTEMPTS;
 }
 
@@ -317,6 +325,7 @@ static tess_incomplete_job first_job(const tess_incomplete *m, const level_run *
                                  .cholesky = m->cholesky,
                                  .attempts = 1,
                                  .ctx = m->ctx,
+                                 .sweeps = m->sweeps,
                                  .diagonal = m->by_host ? m->pattern.diagonal : m->diagonal,
                                  .order = m->order,
                                  .runs = m->by_host ? all : m->schedule.runs,
@@ -581,7 +590,9 @@ double incomplete_shift(const tess_incomplete *m)
 void incomplete_describe(const tess_incomplete *m, tess_precond_factors *out)
 {
     *out = (tess_precond_factors){.shift = incomplete_shift(m),
-                                  .factorization = m->by_host ? TESS_FACTORIZATION_HOST : TESS_FACTORIZATION_DEVICE};
+                                  .factorization = m->sweeps > 0 ? TESS_FACTORIZATION_SWEEPS
+                                                   : m->by_host  ? TESS_FACTORIZATION_HOST
+                                                                 : TESS_FACTORIZATION_DEVICE};
     if (m->missing_row >= 0) { return; }
     const triangle_facts lower = triangle_describe(m->lower), upper = triangle_describe(m->upper);
 
@@ -606,7 +617,7 @@ static int64_t schedule_bytes(const tess_incomplete *m)
 {
     const incomplete_pattern *p = &m->pattern;
 
-    if (!m->by_host) { return m->n * (int64_t)(sizeof *m->diagonal + sizeof *m->order); }
+    if (!m->by_host) { return m->n * (int64_t)(sizeof *m->diagonal + (m->order ? sizeof *m->order : 0)); }
     if (m->ctx->device == TESS_DEVICE_GPU) { return 0; }
     return (p->n + 1) * (int64_t)sizeof *p->row_ptr + p->nnz * (int64_t)sizeof *p->col_ind +
            p->n * (int64_t)sizeof *p->diagonal;

@@ -5,9 +5,11 @@
  * ratios, so that low precisions hold them for any scale of A. IC of a matrix with a negative diagonal is that of -A
  * with a negative D. If M is symmetric, the stored values of U equal those of L^T to the bit.
  *
+ * ILU(0) and IC(0) may also be computed approximately, by sweeps (incomplete_swept.h).
+ *
  * incomplete.c: analysis, shifts, application; incomplete_pattern.c: the patterns of L and U; fill.h: those with fill;
  * incomplete_rows.h: the elimination of a row; incomplete_job.h: what it is told; incomplete_host.c and
- * incomplete_device.cu: the elimination of all rows.
+ * incomplete_device.cu: the elimination of all rows; incomplete_swept_host.c and incomplete_swept_device.cu: sweeps.
  */
 #ifndef TESS_PRECOND_INCOMPLETE_INCOMPLETE_H
 #define TESS_PRECOND_INCOMPLETE_INCOMPLETE_H
@@ -59,6 +61,11 @@ uint64_t incomplete_revision(const tess_incomplete *m);
 int64_t incomplete_bytes(const tess_incomplete *m);
 void incomplete_destroy(tess_incomplete *m);
 
+/* As incomplete_ops.factor for jobs with sweeps. Host and GPU give the same bits. */
+tess_status incomplete_sweep_on_host(const tess_matrix *assembled, const tess_incomplete_job *job,
+                                     tess_incomplete_outcome *out);
+tess_status incomplete_sweep_on_gpu(const tess_matrix *assembled, const tess_incomplete_job *job,
+                                    tess_incomplete_outcome *out);
 /* As incomplete_ops.factor, with all arrays on the host. Several attempts are shared by threads. */
 void incomplete_factor_on_host(const csr_view *v, const tess_incomplete_job *job, int threads,
                                tess_incomplete_outcome *out);

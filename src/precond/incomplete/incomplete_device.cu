@@ -285,6 +285,7 @@ static tess_status factor(const tess_matrix *assembled, const tess_incomplete_jo
     int k = 0;
     tess_status status = TESS_SUCCESS;
 
+    if (job->sweeps > 0) { return incomplete_sweep_on_gpu(assembled, job, out); }
     *out = {-1, 0.0, 0, true};
     if (job->n == 0) { return TESS_SUCCESS; }
     for (factor_report &each : report) {

@@ -244,6 +244,7 @@ void incomplete_factor_on_host(const csr_view *v, const tess_incomplete_job *job
 
 static tess_status factor(const tess_matrix *assembled, const tess_incomplete_job *job, tess_incomplete_outcome *out)
 {
+    if (job->sweeps > 0) { return incomplete_sweep_on_host(assembled, job, out); }
     incomplete_factor_on_host(&csr_of(assembled)->view, job, assembled->ctx->threads, out);
     return TESS_SUCCESS;
 }

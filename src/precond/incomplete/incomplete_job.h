@@ -18,9 +18,11 @@ typedef struct tess_incomplete_job {
     double shift;            /* relative to the diagonal's magnitudes */
     int attempts;            /* attempts made at once, with that shift, twice that, ...: 1 to TESS_MAX_ATTEMPTS */
     const tess_context *ctx; /* of the host: rows after its deadline are left out; NULL: none (base/deadline.h) */
+    int sweeps;              /* > 0: by so many instead of an elimination (incomplete_swept.h); one attempt */
     bool has_retry;          /* other attempts follow: after a bad row the results do not matter */
     const int64_t *diagonal; /* n: places of the diagonal entries among the matrix's */
-    const int32_t *order;    /* n: rows, each after those that it needs; NULL, on the host: in their order */
+    const int32_t *order;    /* n: rows, each after those that it needs; NULL, on the host: in their order. Sweeps need
+                                neither order nor runs */
     const level_run *runs;   /* of the host */
     int64_t nruns;
     double *lu;      /* of each attempt the matrix's entries: those of L and U beside the ones on their diagonals */

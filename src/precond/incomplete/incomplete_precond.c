@@ -31,9 +31,10 @@ static tess_status check_threshold(tess_context *ctx, const tess_precond_options
                          "ILU(k) cannot have the level %d", t->level);
     }
     if (o->kind != TESS_PRECOND_ILU0 && o->kind != TESS_PRECOND_IC0 &&
-        o->incomplete.factorization == TESS_FACTORIZATION_DEVICE) {
+        (o->incomplete.factorization == TESS_FACTORIZATION_DEVICE ||
+         o->incomplete.factorization == TESS_FACTORIZATION_SWEEPS)) {
         return tess_fail(ctx, TESS_UNSUPPORTED, "use --factorization host or auto",
-                         "factors with fill are computed by the host, not by the device");
+                         "factors with fill are computed by the host, not by the device, nor by sweeps");
     }
     return TESS_SUCCESS;
 }
@@ -52,6 +53,22 @@ static tess_status check_squares(tess_context *ctx, const tess_precond_options *
     return tess_storage_require_fp64_arithmetic(ctx, &o->incomplete.squares, "square blocks of a triangle");
 }
 
+static tess_status check_sweeps(tess_context *ctx, const tess_incomplete_options *o)
+{
+    const bool solves = o->triangular == TESS_TRIANGULAR_SWEEPS, factors = o->factorization == TESS_FACTORIZATION_SWEEPS;
+
+    if (solves && (o->sweeps < 1 || o->sweeps > TESS_MAX_TRIANGLE_SWEEPS)) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "give 1 to 100; the default is 3",
+                         "a triangle cannot be solved by %s", tess_count(o->sweeps, "sweep").text);
+    }
+    if (factors && (o->factorization_sweeps < 1 || o->factorization_sweeps > TESS_MAX_TRIANGLE_SWEEPS)) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "give 1 to 100; the default is 5",
+                         "incomplete factors cannot be computed by %s",
+                         tess_count(o->factorization_sweeps, "sweep").text);
+    }
+    return TESS_SUCCESS;
+}
+
 tess_status incomplete_check(const tess_matrix *a, const tess_precond_options *o)
 {
     tess_status status = TESS_SUCCESS;
@@ -65,19 +82,15 @@ tess_status incomplete_check(const tess_matrix *a, const tess_precond_options *o
                          "unknown way %d to solve triangles", (int)o->incomplete.triangular);
     }
     if (strcmp(tess_factorization_name(o->incomplete.factorization), "?") == 0) {
-        return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "use auto, host or device",
+        return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "use auto, host, device or sweeps",
                          "unknown place %d to compute factors", (int)o->incomplete.factorization);
-    }
-    if (o->incomplete.triangular == TESS_TRIANGULAR_SWEEPS &&
-        (o->incomplete.sweeps < 1 || o->incomplete.sweeps > TESS_MAX_TRIANGLE_SWEEPS)) {
-        return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "give 1 to 100; the default is 3",
-                         "a triangle cannot be solved by %s", tess_count(o->incomplete.sweeps, "sweep").text);
     }
     if (o->incomplete.leaf < 1) {
         return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "give 1 or more; the default is 4096",
                          "a triangle of --leaf cannot have %s", tess_count(o->incomplete.leaf, "row").text);
     }
     TESS_TRY(check_threshold(a->ctx, o));
+    TESS_TRY(check_sweeps(a->ctx, &o->incomplete));
     status = check_squares(a->ctx, o);
 cleanup:
     return status;

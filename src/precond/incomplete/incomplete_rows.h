@@ -34,7 +34,7 @@ TESS_HD double incomplete_diagonal(const tess_incomplete_job *job, double entry,
     const double unit = fabs(entry) > INCOMPLETE_PIVOT * sum ? fabs(entry) : sum;
 
     if (job->shift == 0.0) { return entry; }
-    return job->cholesky || entry >= 0.0 ? entry + job->shift * unit : entry - job->shift * unit;
+    return fma(job->cholesky || entry >= 0.0 ? job->shift : -job->shift, unit, entry); /* the same bits everywhere */
 }
 
 /* Whether a pivot is usable; its inverse must be a number too. ILU compares it with the row's magnitudes, IC with the
