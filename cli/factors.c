@@ -41,6 +41,7 @@ static void print_triangles(const tess_precond_options *precond, const tess_solv
         return;
     }
     printf("%s below the diagonal, %lld above", tess_count(levels[0], "level set").text, (long long)levels[1]);
+    if (precond->incomplete.triangular == TESS_TRIANGULAR_COLORS) { printf(", in an order by colors"); }
     if (steps[0] + steps[1] < levels[0] + levels[1]) {
         printf(", in %lld and %s", (long long)steps[0], tess_count(steps[1], "group").text);
     }

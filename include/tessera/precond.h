@@ -79,7 +79,8 @@ typedef enum tess_triangular {
     TESS_TRIANGULAR_LEVELS = 1, /**< level set by level set */
     TESS_TRIANGULAR_BLOCKS = 2, /**< in recursive blocks: small triangles and squares */
     TESS_TRIANGULAR_MERGED = 3, /**< by groups of merged level sets */
-    TESS_TRIANGULAR_SWEEPS = 4  /**< approximately, by `sweeps` Jacobi iterations: each one product with the triangle */
+    TESS_TRIANGULAR_SWEEPS = 4, /**< approximately, by `sweeps` Jacobi iterations: each one product with the triangle */
+    TESS_TRIANGULAR_COLORS = 5  /**< level set by level set, of A in an order by colors: few, wide level sets */
 } tess_triangular;
 
 /** Where incomplete factors are computed; those with fill always by the host. The device always solves with them. */

@@ -117,6 +117,7 @@ static const tess_named_value triangular_names[] = {{"auto", TESS_TRIANGULAR_AUT
                                                     {"blocks", TESS_TRIANGULAR_BLOCKS},
                                                     {"merged", TESS_TRIANGULAR_MERGED},
                                                     {"sweeps", TESS_TRIANGULAR_SWEEPS},
+                                                    {"colors", TESS_TRIANGULAR_COLORS},
                                                     {NULL, 0}};
 static const tess_named_value factorization_names[] = {{"auto", TESS_FACTORIZATION_AUTO},
                                                        {"host", TESS_FACTORIZATION_HOST},

@@ -243,7 +243,8 @@ static bool check_squares_policy(const tess_solve_options *o, const option_messa
 static bool check_triangles(const tess_solve_options *o, const option_message *message)
 {
     const tess_incomplete_options *f = &o->precond.incomplete;
-    const bool whole = f->triangular == TESS_TRIANGULAR_LEVELS || f->triangular == TESS_TRIANGULAR_MERGED;
+    const bool whole = f->triangular == TESS_TRIANGULAR_LEVELS || f->triangular == TESS_TRIANGULAR_MERGED ||
+                       f->triangular == TESS_TRIANGULAR_COLORS;
     static const char *const squares[] = {"precond-format", "precond-policy", "precond-levels"};
 
     if (!is_incomplete(o)) { return true; }

@@ -127,13 +127,14 @@ static void engines_agree_bit_for_bit(void **state)
     static const tess_solver_kind kinds[] = {TESS_SOLVER_CG, TESS_SOLVER_BICGSTAB, TESS_SOLVER_GMRES,
                                              TESS_SOLVER_GMRES_IR};
     static const tess_triangular ways[] = {TESS_TRIANGULAR_LEVELS, TESS_TRIANGULAR_BLOCKS, TESS_TRIANGULAR_AUTO,
-                                           TESS_TRIANGULAR_MERGED, TESS_TRIANGULAR_SWEEPS};
+                                           TESS_TRIANGULAR_MERGED, TESS_TRIANGULAR_SWEEPS,
+                                           TESS_TRIANGULAR_COLORS};
     oracle_csr problems[] = {oracle_laplace2d(on_gpu_or_emulated(50, 16)),
                              generate_problem(gpu_is_emulated() ? "laplace3d 8" : "laplace3d 24", 2),
                              red_black(on_gpu_or_emulated(201, 41))};
 
     (void)state;
-    for (int c = 0; c < 4 * 5; c++) {
+    for (int c = 0; c < 4 * 6; c++) {
         tess_solve_options options = solve_options(kinds[c % 4]);
 
         options.precond = factor_options(c % 2 == 0 ? TESS_PRECOND_IC0 : TESS_PRECOND_ILU0);
@@ -170,7 +171,7 @@ static void recorded_loops_follow_the_values(void **state)
     double *b = random_values(n, 3, -1.0, 1.0), *x = test_allocate(2 * n, sizeof *x);
 
     (void)state;
-    for (int way = TESS_TRIANGULAR_LEVELS; way <= TESS_TRIANGULAR_SWEEPS; way++) {
+    for (int way = TESS_TRIANGULAR_LEVELS; way <= TESS_TRIANGULAR_COLORS; way++) {
         tess_matrix *matrix = make_matrix(gpu, &a);
         tess_solve_options options = solve_options(TESS_SOLVER_CG);
         tess_solve_result result;

@@ -93,7 +93,7 @@ static tess_status incomplete(scene *s, tess_precond_kind kind, tess_triangular 
     options.role = (tess_role_precision){1, TESS_PRECISION_FP32, TESS_ARITHMETIC_FP64};
     options.incomplete.triangular = triangular;
     options.incomplete.factorization = factorization;
-    if (triangular != TESS_TRIANGULAR_MERGED) {
+    if (triangular != TESS_TRIANGULAR_MERGED && triangular != TESS_TRIANGULAR_COLORS) {
         options.incomplete.squares.policy.policy = TESS_POLICY_MEAN_3STD;
         options.incomplete.leaf = SCENE_N;
     }
@@ -118,6 +118,11 @@ static tess_status swept(scene *s)
 static tess_status swept_factors(scene *s)
 {
     return incomplete(s, TESS_PRECOND_ILU0, TESS_TRIANGULAR_BLOCKS, TESS_FACTORIZATION_SWEEPS);
+}
+
+static tess_status colored(scene *s)
+{
+    return incomplete(s, TESS_PRECOND_IC0, TESS_TRIANGULAR_COLORS, TESS_FACTORIZATION_DEVICE);
 }
 
 static tess_status ilu0(scene *s)
@@ -357,6 +362,7 @@ const named_scenario precond_scenarios[] = {
     {"merged levels of factors of the host", merged_by_host, false},
     {"factors whose triangles are swept", swept, false},
     {"factors by sweeps", swept_factors, false},
+    {"factors by colors", colored, false},
     {"ilut", ilut, false},
     {"ict", ict, false},
     {"iluk", iluk, false},

@@ -316,12 +316,12 @@ static void names_are_known(void **state)
     }
     assert_int_equal(tess_precond_options_parse("ilu0:1", &options), TESS_INVALID_ARGUMENT);
     assert_int_equal(tess_precond_options_parse("ilu", &options), TESS_INVALID_ARGUMENT);
-    for (int w = TESS_TRIANGULAR_AUTO; w <= TESS_TRIANGULAR_SWEEPS; w++) {
+    for (int w = TESS_TRIANGULAR_AUTO; w <= TESS_TRIANGULAR_COLORS; w++) {
         assert_int_equal(tess_triangular_parse(tess_triangular_name((tess_triangular)w), &way), TESS_SUCCESS);
         assert_int_equal(way, w);
     }
     assert_int_equal(tess_triangular_parse("rows", &way), TESS_INVALID_ARGUMENT);
-    assert_string_equal(tess_triangular_name((tess_triangular)5), "?");
+    assert_string_equal(tess_triangular_name((tess_triangular)6), "?");
     for (int w = TESS_FACTORIZATION_AUTO; w <= TESS_FACTORIZATION_SWEEPS; w++) {
         tess_factorization where = TESS_FACTORIZATION_AUTO;
 

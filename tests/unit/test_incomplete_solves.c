@@ -156,7 +156,7 @@ static void solves_follow_the_values(void **state)
             if (i == 0 || a.col_ind[k] == 0) { singular.val[k] = 0.0; }
         }
     }
-    for (int way = TESS_TRIANGULAR_LEVELS; way <= TESS_TRIANGULAR_SWEEPS; way++) {
+    for (int way = TESS_TRIANGULAR_LEVELS; way <= TESS_TRIANGULAR_COLORS; way++) {
         tess_context *ctx = open_device(2);
         tess_matrix *matrix = make_matrix(ctx, &a);
         tess_solve_options options = solve_options(TESS_SOLVER_CG);

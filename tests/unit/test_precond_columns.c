@@ -106,7 +106,9 @@ static void columns_of_factors_have_their_bits(void **state)
                  {TESS_PRECOND_ILUT, TESS_TRIANGULAR_LEVELS, TESS_PRECISION_FP32},
                  {TESS_PRECOND_ICT, TESS_TRIANGULAR_MERGED, TESS_PRECISION_FP32},
                  {TESS_PRECOND_ILUK, TESS_TRIANGULAR_LEVELS, TESS_PRECISION_BF16},
-                 {TESS_PRECOND_IC0, TESS_TRIANGULAR_AUTO, TESS_PRECISION_FP16}};
+                 {TESS_PRECOND_IC0, TESS_TRIANGULAR_AUTO, TESS_PRECISION_FP16},
+                 {TESS_PRECOND_ILU0, TESS_TRIANGULAR_COLORS, TESS_PRECISION_FP64},
+                 {TESS_PRECOND_IC0, TESS_TRIANGULAR_COLORS, TESS_PRECISION_FP16}};
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

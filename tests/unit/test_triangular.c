@@ -315,7 +315,7 @@ static void vectors_and_loops(void **state)
     for (int64_t i = 0; i < n; i++) {
         r[i] = (double)(float)r[i];
     }
-    for (int way = TESS_TRIANGULAR_LEVELS; way <= TESS_TRIANGULAR_SWEEPS; way++) {
+    for (int way = TESS_TRIANGULAR_LEVELS; way <= TESS_TRIANGULAR_COLORS; way++) {
         tess_precond_options options = factor_options(TESS_PRECOND_ILU0);
         tess_precond *m = NULL;
 

@@ -21,7 +21,9 @@ enum { HOST_PRODUCT = 2, HOST_ENTRY = 4, DEVICE_LEVEL_SET = 4000, DEVICE_CALLS =
 
 struct tess_incomplete {
     tess_context *ctx;
-    const tess_matrix *matrix; /* assembled; borrowed */
+    const tess_matrix *given;  /* assembled; borrowed */
+    const tess_matrix *matrix; /* what is factored: it, or that of the colors */
+    incomplete_colors colors;
     tess_precond_kind kind;
     int64_t n, nnz; /* nnz: entries of the pattern that is factored */
     bool cholesky;
@@ -47,6 +49,12 @@ struct tess_incomplete {
 
 /* ---- analysis ---- */
 
+/* Of the workspace for so many columns: one vector of each, or two. */
+static int64_t columns_values(const tess_incomplete *m, int columns)
+{
+    return (m->colors.matrix ? 2 : 1) * m->n * columns;
+}
+
 void incomplete_destroy(tess_incomplete *m)
 {
     if (!m) { return; }
@@ -58,9 +66,10 @@ void incomplete_destroy(tess_incomplete *m)
     for (int i = 0; i < 2; i++) {
         tess_device_release(m->ctx, m->work[i], m->n, sizeof *m->work[i]);
     }
-    tess_device_release(m->ctx, m->columns_work, m->n * m->columns, sizeof *m->columns_work);
+    tess_device_release(m->ctx, m->columns_work, columns_values(m, m->columns), sizeof *m->columns_work);
     level_sets_release(m->ctx, &m->schedule);
     incomplete_release_pattern(m->ctx, &m->pattern);
+    incomplete_colors_close(m->ctx, &m->colors);
     tess_host_release(m->ctx, m, 1, sizeof *m);
 }
 
@@ -179,6 +188,18 @@ cleanup:
     return status;
 }
 
+/* From here on all is of the matrix in that order, but for vectors and messages. */
+static tess_status order_by_colors(tess_incomplete *m)
+{
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(incomplete_colors_open(m->given, m->cholesky, &m->colors));
+    TESS_TRY(incomplete_colors_renew(m->given, &m->colors));
+    m->matrix = m->colors.matrix;
+cleanup:
+    return status;
+}
+
 tess_status incomplete_create(const tess_matrix *a, const tess_precond_options *options, tess_incomplete **out)
 {
     tess_incomplete *m = NULL;
@@ -188,7 +209,7 @@ tess_status incomplete_create(const tess_matrix *a, const tess_precond_options *
     TESS_TRY(tess_host_allocate(a->ctx, 1, sizeof *m, (void **)&m));
     memset(m, 0, sizeof *m);
     m->ctx = a->ctx;
-    m->matrix = a;
+    m->given = m->matrix = a;
     m->n = a->nrows;
     m->kind = options->kind;
     m->cholesky = m->kind == TESS_PRECOND_IC0 || m->kind == TESS_PRECOND_ICT;
@@ -199,6 +220,7 @@ tess_status incomplete_create(const tess_matrix *a, const tess_precond_options *
                     ? options->incomplete.factorization_sweeps
                     : 0;
     m->storage = options->role.given ? options->role.storage : TESS_PRECISION_FP64;
+    if (options->incomplete.triangular == TESS_TRIANGULAR_COLORS) { TESS_TRY(order_by_colors(m)); }
     TESS_TRY(analyse(m, options));
     status = incomplete_renew(m);
 cleanup:
@@ -417,6 +439,12 @@ cleanup:
     return status;
 }
 
+/* The number from 1 of a row of the matrix that is factored. */
+static long long number_of(const tess_incomplete *m, int64_t row)
+{
+    return (long long)(m->colors.row ? m->colors.row[row] : row) + 1;
+}
+
 static tess_status judge(const tess_incomplete *m, const tess_incomplete_outcome *outcome)
 {
     uint64_t stored = 0;
@@ -424,12 +452,12 @@ static tess_status judge(const tess_incomplete *m, const tess_incomplete_outcome
     if (outcome->bad_row >= 0 && !outcome->finite) {
         return tess_fail(m->ctx, TESS_SINGULAR, "remove NaN and Inf from the matrix",
                          "%s: the matrix has NaN or Inf, first seen in row %lld", name_of(m),
-                         (long long)outcome->bad_row + 1);
+                         number_of(m, outcome->bad_row));
     }
     if (outcome->bad_row >= 0) {
         return tess_fail(m->ctx, TESS_SINGULAR, "choose another preconditioner, or try --scale max-product",
                          "%s: row %lld has no usable pivot, even with the diagonal shifted by %g times itself",
-                         name_of(m), (long long)outcome->bad_row + 1, m->shift);
+                         name_of(m), number_of(m, outcome->bad_row), m->shift);
     }
     tess_store(m->storage, &stored, 0, outcome->largest, TESS_OVERFLOW_INFINITY);
     if (!isfinite(tess_load(m->storage, &stored, 0))) {
@@ -477,8 +505,9 @@ tess_status incomplete_renew(tess_incomplete *m)
     m->usable = false;
     if (m->missing_row >= 0) {
         return tess_fail(ctx, TESS_SINGULAR, "store it, even if it is zero, or use --scale max-product",
-                         "%s: the diagonal entry of row %lld is missing", name_of(m), (long long)m->missing_row + 1);
+                         "%s: the diagonal entry of row %lld is missing", name_of(m), number_of(m, m->missing_row));
     }
+    if (m->colors.matrix) { TESS_TRY(incomplete_colors_renew(m->given, &m->colors)); }
     if (m->by_host) {
         TESS_TRY(allocate_workspace(m, m->nnz, &workspace.val));
         TESS_TRY(read_values(m, workspace.val));
@@ -511,13 +540,39 @@ static tess_status convert(const tess_incomplete *m, tess_operand from, tess_pre
     return m->ctx->backend->fused(m->ctx, &op);
 }
 
+/* The same by colors: `ordered` has n values of each column. b may be y. */
+static tess_status solve_by_colors(const tess_incomplete *m, int columns, const double *b, double *y, double *ordered,
+                                   double *z, tess_loop_state *state)
+{
+    const triangle_ops *ops = triangle_ops_of(m->ctx);
+    const triangle_args from = {.b = b, .state = state, .columns = columns};
+    const triangle_args lower = {
+        .b = ordered, .x = y, .scale = m->inverse, .scaled = z, .state = state, .columns = columns};
+    const triangle_args upper = {.b = z, .x = ordered, .state = state, .columns = columns};
+    const triangle_args to = {.x = z, .state = state, .columns = columns};
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(ops->take(m->ctx, m->n, m->colors.order, &from, ordered));
+    TESS_TRY(triangle_solve(m->lower, lower));
+    TESS_TRY(triangle_solve(m->upper, upper));
+    status = ops->give(m->ctx, m->n, m->colors.order, ordered, &to);
+cleanup:
+    return status;
+}
+
 /* y = L^-1 b; z = U^-1 D^-1 y. b may be y. */
 static tess_status solve(const tess_incomplete *m, int columns, const double *b, double *y, double *z,
                          tess_loop_state *state)
 {
     const triangle_args lower = {.b = b, .x = y, .scale = m->inverse, .scaled = z, .state = state, .columns = columns};
-    const tess_status status = triangle_solve(m->lower, lower);
+    tess_status status = TESS_SUCCESS;
 
+    if (m->colors.matrix) {
+        double *const ordered = columns > 1 ? m->columns_work + m->n * columns : m->colors.work;
+
+        return solve_by_colors(m, columns, b, y, ordered, z, state);
+    }
+    status = triangle_solve(m->lower, lower);
     if (status != TESS_SUCCESS) { return status; }
     return triangle_solve(m->upper, (triangle_args){.b = z, .x = z, .state = state, .columns = columns});
 }
@@ -561,8 +616,8 @@ tess_status incomplete_prepare_columns(tess_incomplete *m, int columns)
     TESS_TRY(triangle_prepare_columns(m->lower, columns));
     TESS_TRY(triangle_prepare_columns(m->upper, columns));
     if (columns <= m->columns) { goto cleanup; }
-    TESS_TRY(tess_device_allocate(m->ctx, m->n * columns, sizeof *work, (void **)&work));
-    tess_device_release(m->ctx, m->columns_work, m->n * m->columns, sizeof *work);
+    TESS_TRY(tess_device_allocate(m->ctx, columns_values(m, columns), sizeof *work, (void **)&work));
+    tess_device_release(m->ctx, m->columns_work, columns_values(m, m->columns), sizeof *work);
     m->columns_work = work;
     m->columns = columns;
 cleanup:
@@ -627,5 +682,7 @@ int64_t incomplete_bytes(const tess_incomplete *m)
 {
     if (m->missing_row >= 0) { return 0; }
     return triangle_bytes(m->lower) + triangle_bytes(m->upper) +
-           m->n * (int64_t)(sizeof *m->inverse + (size_t)(2 + m->columns) * sizeof *m->work[0]) + schedule_bytes(m);
+           m->n * (int64_t)(sizeof *m->inverse + 2 * sizeof *m->work[0]) +
+           columns_values(m, m->columns) * (int64_t)sizeof *m->work[0] + schedule_bytes(m) +
+           incomplete_colors_bytes(&m->colors);
 }

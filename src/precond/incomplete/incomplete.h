@@ -70,6 +70,24 @@ tess_status incomplete_sweep_on_gpu(const tess_matrix *assembled, const tess_inc
 void incomplete_factor_on_host(const csr_view *v, const tess_incomplete_job *job, int threads,
                                tess_incomplete_outcome *out);
 
+/* ---- an order by colors (incomplete_colors.c) ---- */
+
+typedef struct incomplete_colors {
+    int64_t n;
+    int count;
+    tess_matrix *matrix; /* in that order; if only that is factored, its lower triangle. NULL: there is no such order */
+    int64_t *source;     /* on the device: where in A each of its values is */
+    int32_t *order;      /* n, on the device: the row of a position */
+    int32_t *row;        /* the same on the host */
+    double *work;        /* n, on the device */
+} incomplete_colors;
+
+/* `lower`: only entries up to the diagonal count. Values come by incomplete_colors_renew. */
+tess_status incomplete_colors_open(const tess_matrix *a, bool lower, incomplete_colors *out);
+void incomplete_colors_close(tess_context *ctx, incomplete_colors *c);
+tess_status incomplete_colors_renew(const tess_matrix *a, incomplete_colors *c);
+int64_t incomplete_colors_bytes(const incomplete_colors *c);
+
 /* ---- patterns, on the host ---- */
 
 /* A square matrix's pattern and where its diagonal entries are. */

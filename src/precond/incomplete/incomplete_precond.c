@@ -41,7 +41,9 @@ static tess_status check_threshold(tess_context *ctx, const tess_precond_options
 
 static tess_status check_squares(tess_context *ctx, const tess_precond_options *o)
 {
-    if ((o->incomplete.triangular == TESS_TRIANGULAR_LEVELS || o->incomplete.triangular == TESS_TRIANGULAR_MERGED) &&
+    const tess_triangular way = o->incomplete.triangular;
+
+    if ((way == TESS_TRIANGULAR_LEVELS || way == TESS_TRIANGULAR_MERGED || way == TESS_TRIANGULAR_COLORS) &&
         incomplete_has_squares(&o->incomplete.squares)) {
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, "use --triangular blocks, sweeps or auto",
                          "only triangles in recursive blocks and those of sweeps have a storage of their own");
@@ -78,7 +80,7 @@ tess_status incomplete_check(const tess_matrix *a, const tess_precond_options *o
                          "incomplete factors need the entries of the matrix, but a shell matrix has none");
     }
     if (strcmp(tess_triangular_name(o->incomplete.triangular), "?") == 0) {
-        return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "use auto, levels, blocks, merged or sweeps",
+        return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "use auto, levels, blocks, merged, sweeps or colors",
                          "unknown way %d to solve triangles", (int)o->incomplete.triangular);
     }
     if (strcmp(tess_factorization_name(o->incomplete.factorization), "?") == 0) {
