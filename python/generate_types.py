@@ -22,7 +22,8 @@ LIST = "str | Sequence[str]"
 TYPES = {"integer": "int", "seed": "int", "flag": "int", "field": "float", "real": "float", "bytes": "int | str",
          "text": "str", "role": "str", "policy": "str", "share": 'float | Literal["at-most-one"]',
          "accuracy": "float | str", "schedule": LIST, "levels": LIST, "precisions": LIST, "base": LIST,
-         "solver": "SolverKind", "precision": "Precision", "precond": "str", "triangular": "str", "factorization": "str"}
+         "solver": "SolverKind", "precision": "Precision", "precond": "str", "triangular": "str", "factorization":
+         "str"}
 ENUMS = ("tess_precision", "tess_solver_kind")  # of types with another name
 
 HEAD = '''\

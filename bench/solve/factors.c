@@ -217,7 +217,7 @@ enum {
 
 static const struct argp_option table[] = {
     {"contestant", KEY_CONTESTANT, "LIST", 0, "names and patterns (default all)", 0},
-    {"triangular", KEY_TRIANGULAR, "auto|levels|blocks|merged", 0, "of ours whose names say none (default auto)", 0},
+    {"triangular", KEY_TRIANGULAR, "NAME", 0, "of ours whose names say none (default auto)", 0},
     {"rtol", KEY_RTOL, "R", 0, "tolerance of the timed solves (default 1e-8)", 0},
     {"max-iterations", KEY_MAX_ITERATIONS, "N", 0, "of the timed solves (default 1000)", 0},
     {"iterations", KEY_ITERATIONS, "N", 0, "of the longer fixed run, a multiple of 10 from 60 on (default: chosen)", 0},
@@ -253,8 +253,9 @@ static const char doc[] =
     "Contestants: SOLVER-PRECOND of ours, SOLVER one of cg and bicgstab, PRECOND one of jacobi, ilu0, ic0, fsai[:K] "
     "and "
     "isai[:K], then any of a precision of the factors, for ilu0 and ic0 also levels, blocks (and leafN, N its largest "
-    "leaf) or merged, host or device: "
-    "cg-ic0-fp32-blocks-leaf1024; and SOLVER-cu-PRECOND of cuSPARSE and cuBLAS, scalars on the device: call by call, "
+    "leaf), merged, colors or sweepsK (K sweeps with each triangle), host, device or factorN (N sweeps of the "
+    "factorization): cg-ic0-fp32-blocks-leaf1024, cg-ic0-sweeps3; and SOLVER-cu-PRECOND of cuSPARSE and cuBLAS, "
+    "scalars on the device: call by call, "
     "or with -graph or -short as a CUDA "
     "graph of ten iterations or of one. Symmetric matrices run CG, those that are not known to be definite "
     "BiCGSTAB.\n"

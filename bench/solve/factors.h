@@ -12,7 +12,8 @@ enum { FACTORS_MAX_VARIANTS = 48, FACTORS_NAME = 48 };
 
 /*
  * A contestant is its name: cg or bicgstab, then jacobi, ilu0 or ic0, then any of a precision of the factors, level
- * sets, blocks or merged, host or device (ours); or cg-cu-ic0, bicgstab-cu-ilu0, .. (cuSPARSE and cuBLAS) call by call,
+ * sets, blocks, merged, colors or sweepsK, host, device or factorN (ours; K sweeps with each triangle, N of the
+ * factorization); or cg-cu-ic0, bicgstab-cu-ilu0, .. (cuSPARSE and cuBLAS) call by call,
  * with -graph or -short as a CUDA graph of ten iterations or of one.
  */
 typedef struct factors_variant {

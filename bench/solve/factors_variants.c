@@ -8,12 +8,13 @@
 #include "solve/factors.h"
 
 /* What `all` and patterns choose from; other combinations are run by their names. */
-#define KNOWN(SOLVER, FACTORS)                                                                            \
-    SOLVER "-jacobi", SOLVER "-" FACTORS, SOLVER "-" FACTORS "-fp32", SOLVER "-" FACTORS "-fp16",         \
-        SOLVER "-" FACTORS "-blocks", SOLVER "-" FACTORS "-fp32-blocks", SOLVER "-" FACTORS "-merged",    \
-        SOLVER "-" FACTORS "-fp32-merged", SOLVER "-" FACTORS "-fp16-merged", SOLVER "-" FACTORS "-host", \
-        SOLVER "-" FACTORS "-device", SOLVER "-cu-" FACTORS, SOLVER "-cu-" FACTORS "-graph",              \
-        SOLVER "-cu-" FACTORS "-short"
+#define KNOWN(SOLVER, FACTORS)                                                                                 \
+    SOLVER "-jacobi", SOLVER "-" FACTORS, SOLVER "-" FACTORS "-fp32", SOLVER "-" FACTORS "-fp16",              \
+        SOLVER "-" FACTORS "-blocks", SOLVER "-" FACTORS "-fp32-blocks", SOLVER "-" FACTORS "-merged",         \
+        SOLVER "-" FACTORS "-fp32-merged", SOLVER "-" FACTORS "-fp16-merged", SOLVER "-" FACTORS "-host",      \
+        SOLVER "-" FACTORS "-device", SOLVER "-" FACTORS "-colors", SOLVER "-" FACTORS "-sweeps3",             \
+        SOLVER "-" FACTORS "-fp16-sweeps3", SOLVER "-" FACTORS "-fp16-sweeps3-factor5", SOLVER "-cu-" FACTORS, \
+        SOLVER "-cu-" FACTORS "-graph", SOLVER "-cu-" FACTORS "-short"
 static const char *const known[] = {KNOWN("cg", "ic0"), KNOWN("bicgstab", "ilu0")};
 
 /* leafN: rows of the largest leaf of recursive blocks. */
@@ -24,6 +25,24 @@ static bool parse_leaf(const char *word, int64_t *leaf)
     if (strncmp(word, "leaf", 4) != 0) { return false; }
     *leaf = strtoll(word + 4, &end, 10);
     return *end == '\0' && *leaf > 0;
+}
+
+/* sweepsK: of each triangle; factorN: of the factorization. */
+static bool parse_sweeps(const char *word, tess_incomplete_options *o)
+{
+    const bool factors = strncmp(word, "factor", 6) == 0, solves = strncmp(word, "sweeps", 6) == 0;
+    char *end = NULL;
+    const long sweeps = factors || solves ? strtol(word + 6, &end, 10) : 0;
+
+    if (sweeps < 1 || sweeps > TESS_MAX_TRIANGLE_SWEEPS || *end != '\0') { return false; }
+    if (factors) {
+        o->factorization = TESS_FACTORIZATION_SWEEPS;
+        o->factorization_sweeps = (int)sweeps;
+    } else {
+        o->triangular = TESS_TRIANGULAR_SWEEPS;
+        o->sweeps = (int)sweeps;
+    }
+    return true;
 }
 
 static bool parse_detail(const char *word, factors_variant *v)
@@ -39,7 +58,7 @@ static bool parse_detail(const char *word, factors_variant *v)
     }
     return (v->precond.kind == TESS_PRECOND_ILU0 || v->precond.kind == TESS_PRECOND_IC0) &&
            (tess_triangular_parse(word, &v->precond.incomplete.triangular) == TESS_SUCCESS ||
-            parse_leaf(word, &v->precond.incomplete.leaf) ||
+            parse_leaf(word, &v->precond.incomplete.leaf) || parse_sweeps(word, &v->precond.incomplete) ||
             tess_factorization_parse(word, &v->precond.incomplete.factorization) == TESS_SUCCESS);
 }
 

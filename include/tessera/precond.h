@@ -85,8 +85,8 @@ typedef enum tess_triangular {
 
 /** Where incomplete factors are computed; those with fill always by the host. The device always solves with them. */
 typedef enum tess_factorization {
-    TESS_FACTORIZATION_AUTO = 0,  /**< where it should take less time (default) */
-    TESS_FACTORIZATION_HOST = 1,  /**< by one thread of the host, several shifts by as many threads */
+    TESS_FACTORIZATION_AUTO = 0,   /**< where it should take less time (default) */
+    TESS_FACTORIZATION_HOST = 1,   /**< by one thread of the host, several shifts by as many threads */
     TESS_FACTORIZATION_DEVICE = 2, /**< by the context's device, level set by level set */
     TESS_FACTORIZATION_SWEEPS = 3  /**< ilu0, ic0: approximately, by `factorization_sweeps` iterations of the device */
 } tess_factorization;
@@ -113,9 +113,9 @@ typedef struct tess_incomplete_options {
         time: few rows, or many level sets. */
     tess_factorization factorization;
     int64_t leaf; /**< triangular blocks: most rows of a triangle that is not cut, from 1 (default 4096) */
-    /** Storage of square blocks, or of the triangles of sweeps: any format (also TESS_FORMAT_AUTO), precision or policy.
-        It counts as set if it differs from its initial csr, fp64, policy none. docs/reference/preconditioners.md,
-        "Recursive blocks". */
+    /** Storage of square blocks, or of the triangles of sweeps: any format (also TESS_FORMAT_AUTO), precision or
+       policy. It counts as set if it differs from its initial csr, fp64, policy none.
+       docs/reference/preconditioners.md, "Recursive blocks". */
     tess_storage_options squares;
     int sweeps;               /**< triangular sweeps: 1 to 100 (default 3) with each triangle */
     int factorization_sweeps; /**< factorization sweeps: 1 to 100 (default 5) */
@@ -304,8 +304,9 @@ static inline void tess_precond_options_init(tess_precond_options *options)
  * INVALID_ARGUMENT: a value of an option. UNSUPPORTED: a stored matrix, a combination that the kind does not take; lu
  * and cholesky without MUMPS and cuDSS. OUT_OF_MEMORY: memory; a factorization beyond direct.memory_limit.
  * Tests: tests/unit/test_precond.c, test_precond_precisions.c, test_polynomial.c, test_incomplete.c, test_triangular.c,
- * test_merged.c, test_incomplete_solves.c, test_fill.c, test_direct.c, test_saddle.c; tests/gpu/test_precond.c,
- * test_incomplete.c, test_incomplete_kernels.c; of fsai and isai tests/unit/test_inverse.c, tests/gpu/test_inverse.c
+ * test_merged.c, test_swept.c, test_incomplete_solves.c, test_incomplete_swept.c, test_incomplete_colors.c,
+ * test_fill.c, test_direct.c, test_saddle.c; tests/gpu/test_precond.c, test_incomplete.c, test_incomplete_kernels.c; of
+ * fsai and isai tests/unit/test_inverse.c, tests/gpu/test_inverse.c
  */
 TESS_EXPORT tess_status tess_precond_create(const tess_matrix *a, const tess_precond_options *options,
                                             tess_precond **out);

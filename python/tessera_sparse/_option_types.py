@@ -13,7 +13,6 @@ AmgCycle = Literal["v", "w", "k"]
 AmgSmoother = Literal["chebyshev", "l1-jacobi", "jacobi", "ilu0", "block-jacobi"]
 Arithmetic = Literal["fp64", "fp32", "fp32x2"]
 Engine = Literal["auto", "plain", "graph", "single-kernel"]
-Factorization = Literal["auto", "host", "device"]
 Format = Literal["csr", "ellr", "sell", "split", "composite", "dia", "tiles", "bsr", "packed", "auto"]
 Granularity = Literal["matrix", "row", "entry", "block"]
 Guard = Literal["repair", "report"]
@@ -37,7 +36,6 @@ SolverKind = Literal["auto", "cg", "bicgstab", "jacobi", "gmres", "gmres-ir", "g
     "idr:53", "idr:54", "idr:55", "idr:56", "idr:57", "idr:58", "idr:59", "idr:60", "idr:61", "idr:62", "idr:63",
     "idr:64"]
 StopNorm = Literal["auto", "given", "rows", "both", "preconditioned"]
-Triangular = Literal["auto", "levels", "blocks", "merged"]
 
 
 class PrecondOptions(TypedDict, total=False):
@@ -94,8 +92,8 @@ class PrecondOptions(TypedDict, total=False):
     """T of precond ilut:T:F, ict:T:F"""
     factor_memory: int | str | None
     """lu, cholesky: most memory of the factorization, such as 500M or 8G (default: half of what is free)"""
-    factorization: Factorization | None
-    """ilu0, ic0: auto, host or device (default auto); where factors are computed: by one thread of the host, ..."""
+    factorization: str | None
+    """ilu0, ic0: auto, host, device or sweeps (default auto); where factors are computed: by one thread of the ..."""
     fill: float | None
     """F of precond ilut:T:F, ict:T:F"""
     filter: float | None
@@ -147,13 +145,13 @@ class PrecondOptions(TypedDict, total=False):
     precond_block_jacobi_block_size: float | None
     precond_direct_memory_limit: int | str | None
     precond_format: Format | None
-    """triangular blocks: format of the squares, as format (default csr; tiles with a policy); jacobi-sweeps: ..."""
-    precond_incomplete_factorization: Factorization | None
+    """triangular blocks and sweeps: format of the squares, or of all, as format (default csr; tiles with a ..."""
+    precond_incomplete_factorization: str | None
     precond_incomplete_leaf: int | None
     precond_incomplete_squares_format: Format | None
     precond_incomplete_squares_policy: str | None
     precond_incomplete_squares_policy_level: str | Sequence[str] | None
-    precond_incomplete_triangular: Triangular | None
+    precond_incomplete_triangular: str | None
     precond_inverse_filter: float | None
     precond_inverse_power: float | None
     precond_inverse_row: int | None
@@ -163,11 +161,11 @@ class PrecondOptions(TypedDict, total=False):
     precond_jacobi_sweeps_schedule: str | Sequence[str] | None
     precond_jacobi_sweeps_storage_policy_share: float | Literal["at-most-one"] | None
     precond_levels: str | Sequence[str] | None
-    """triangular blocks, jacobi-sweeps: as levels (default fp64,fp32)"""
+    """triangular blocks and sweeps, jacobi-sweeps: as levels (default fp64,fp32)"""
     precond_omega: float | Literal["auto"] | None
     """jacobi-sweeps: weight of the update (default: 1, or less where the preconditioner would not be positive ..."""
     precond_policy: str | None
-    """triangular blocks: as policy, within squares (default none); jacobi-sweeps: as policy (default mean- ..."""
+    """triangular blocks and sweeps: as policy, within squares, or of all (default none); jacobi-sweeps: as ..."""
     precond_polynomial_degree: float | None
     precond_polynomial_form: PolynomialForm | None
     precond_polynomial_seed: int | None
@@ -209,8 +207,8 @@ class PrecondOptions(TypedDict, total=False):
     """amg: a coupling counts from T times the strongest of its row (default 0.25; aggregation: 0, below the ..."""
     threshold: float | None
     """fsai, isai: entries of A below T times the largest of their row, off the diagonal and scaled by it, do ..."""
-    triangular: Triangular | None
-    """ilu0, ic0: auto, levels, blocks or merged (default auto); how triangles are solved: one level set after ..."""
+    triangular: str | None
+    """ilu0, ic0: auto, levels, blocks, merged, sweeps or colors (default auto); how triangles are solved: one ..."""
     truncation: int | None
     """amg: most entries of a row of the interpolation (default 5); 0: all"""
 

@@ -16,6 +16,7 @@ from ._options import check_precond, new_options, set_options
 
 _UNSYMMETRIC = ("ilut", "isai", "saddle")  # of a symmetric A, too
 _TRANSPOSED = ("jacobi", "block-jacobi", "ilu0", "iluk", "lu")  # the factors of A^T are the transposed factors of A
+_WAYS = ("levels", "sweeps", "colors")  # to solve their triangles, with which that holds
 
 
 class Preconditioner:
@@ -148,7 +149,7 @@ class Preconditioner:
             symmetric = self.matrix.T is self.matrix
             if symmetric and self.kind not in _UNSYMMETRIC:
                 self._transpose = self
-            elif self.kind in _TRANSPOSED and made.get("triangular", "levels") == "levels":
+            elif self.kind in _TRANSPOSED and str(made.get("triangular", "levels")).partition(":")[0] in _WAYS:
                 self._transpose = Preconditioner(adjoint, made.pop("precond"), **made)
             else:
                 of = "a symmetric matrix is not symmetric, and" if symmetric else "an unsymmetric matrix"

@@ -438,7 +438,9 @@ def test_triangles(lower, unit):
 def test_objects_as_operators_of_scipy():
     A = laplacian(40) + sparse.diags_array(np.full(39, 0.3), offsets=1, shape=(40, 40))
     matrix, X = ts.Matrix(A), np.random.default_rng(6).standard_normal((40, 3))
-    for make in (ts.ilu0, ts.jacobi, ts.lu, lambda a: ts.iluk(a, 2), lambda a: ts.block_jacobi(a, 4)):
+    for make in (ts.ilu0, ts.jacobi, ts.lu, lambda a: ts.iluk(a, 2), lambda a: ts.block_jacobi(a, 4),
+                 lambda a: ts.ilu0(a, triangular="sweeps:2"), lambda a: ts.ilu0(a, triangular="colors"),
+                 lambda a: ts.ilu0(a, factorization="sweeps:2")):
         M = make(matrix)
         dense = M @ np.eye(40)
         assert np.allclose(M @ X, dense @ X, rtol=1e-5, atol=1e-6) and (M @ X == M.matmat(X)).all()

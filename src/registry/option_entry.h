@@ -97,9 +97,9 @@ bool options_complete(const tess_solve_options *options, tess_solve_options *ful
 extern const option_type option_names, option_words, option_integer, option_int64, option_real, option_bytes,
     option_seed, option_flag, option_text, option_precision_of_role, option_schedule, option_layout;
 extern const option_type option_solver, option_recurrence, option_reorder, option_inner, option_accuracy,
-    option_preconditioner, option_swept, option_precond_role, option_precond_format, option_precond_policy, option_precond_levels,
-    option_amg_precisions, option_format, option_policy, option_granularity, option_levels, option_share, option_block,
-    option_base, option_thresholds;
+    option_preconditioner, option_swept, option_precond_role, option_precond_format, option_precond_policy,
+    option_precond_levels, option_amg_precisions, option_format, option_policy, option_granularity, option_levels,
+    option_share, option_block, option_base, option_thresholds;
 
 /* ---- shared by the types ---- */
 

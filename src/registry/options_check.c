@@ -259,8 +259,7 @@ static bool check_triangles(const tess_solve_options *o, const option_message *m
     }
     const bool cut = f->squares.format != TESS_FORMAT_CSR || f->squares.precision != TESS_PRECISION_FP64 ||
                      f->squares.policy.policy != TESS_POLICY_NONE;
-    const bool blocks =
-        f->triangular == TESS_TRIANGULAR_BLOCKS || (f->triangular == TESS_TRIANGULAR_AUTO && cut);
+    const bool blocks = f->triangular == TESS_TRIANGULAR_BLOCKS || (f->triangular == TESS_TRIANGULAR_AUTO && cut);
     if (!blocks && tess_options_is_set(o, "leaf")) {
         return option_refuse(message, "--leaf is for --triangular blocks");
     }

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "triangular/pieces.h"
-#include "triangular/swept.h"
 
 /* Halves begin at multiples of this many rows, so that blocks of tiles and aligned loads of x do too. */
 enum { ALIGNMENT = 64 };
@@ -174,7 +173,13 @@ cleanup:
     return status;
 }
 
-tess_status triangle_add_square(sparse_triangle *t, const triangle_pattern *p, square_place at)
+/* Rows and columns of a triangle, each from the first up to, but not, the end. */
+typedef struct square_place {
+    int64_t row, row_end, column, column_end;
+} square_place;
+
+/* Adds that square as a piece; none if it would be empty. */
+static tess_status add_square(sparse_triangle *t, const triangle_pattern *p, square_place at)
 {
     tess_context *ctx = t->ctx;
     part_rows part = {.first_row = at.row, .n = at.row_end - at.row, .begin = at.column, .end = at.column_end};
@@ -188,8 +193,8 @@ tess_status triangle_add_square(sparse_triangle *t, const triangle_pattern *p, s
     piece->square = (triangle_square){.row = at.row, .column = at.column};
     TESS_TRY(tess_host_allocate(ctx, part.nnz, sizeof *zeros, (void **)&zeros));
     memset(zeros, 0, (size_t)part.nnz * sizeof *zeros);
-    status = tess_matrix_adopt_csr(ctx, part.n, at.column_end - at.column, part.nnz, part.row_ptr, 64, part.col_ind, zeros,
-                                   &piece->square.assembled);
+    status = tess_matrix_adopt_csr(ctx, part.n, at.column_end - at.column, part.nnz, part.row_ptr, 64, part.col_ind,
+                                   zeros, &piece->square.assembled);
     part.row_ptr = NULL; /* taken */
     part.col_ind = NULL;
     zeros = NULL;
@@ -218,7 +223,7 @@ cleanup:
     if (status != TESS_SUCCESS || is_leaf) { return status; }
     status = p->upper ? cut(t, p, middle, end) : cut(t, p, first, middle);
     if (status != TESS_SUCCESS) { return status; }
-    status = triangle_add_square(
+    status = add_square(
         t, p, p->upper ? (square_place){first, middle, middle, end} : (square_place){middle, end, first, middle});
     if (status != TESS_SUCCESS) { return status; }
     return p->upper ? cut(t, p, first, middle) : cut(t, p, middle, end);
@@ -312,12 +317,23 @@ cleanup:
     return status;
 }
 
+/* All of the triangle as one square, and space for two vectors. */
+static tess_status take_whole(sparse_triangle *t, const triangle_pattern *p)
+{
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(add_square(t, p, (square_place){0, t->n, 0, t->n}));
+    status = tess_device_allocate(t->ctx, triangle_work_vectors(t) * t->n, sizeof *t->work, (void **)&t->work);
+cleanup:
+    return status;
+}
+
 tess_status triangle_cut(sparse_triangle *t, const triangle_pattern *p)
 {
     level_schedule schedule = {0};
     tess_status status = TESS_SUCCESS;
 
-    if (t->sweeps > 0) { return swept_cut(t, p); }
+    if (t->sweeps > 0) { return take_whole(t, p); }
     if (!t->blocks || t->n <= t->leaf) { return cut(t, p, 0, t->n); }
     TESS_TRY(level_sets_find_each(t->ctx, p, &schedule));
     status = schedule.level_sets <= FEW_LEVEL_SETS ? cut(t, p, 0, t->n) : cut_reordered(t, p, &schedule);

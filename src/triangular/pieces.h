@@ -40,13 +40,6 @@ struct sparse_triangle {
     uint64_t moves;          /* number of moves before it became pieces; of sweeps, of sets of values */
 };
 
-/* Rows and columns of a triangle, each from the first up to, but not, the end. */
-typedef struct square_place {
-    int64_t row, row_end, column, column_end;
-} square_place;
-
-/* Adds that square as a piece; none if it would be empty. */
-tess_status triangle_add_square(sparse_triangle *t, const triangle_pattern *p, square_place at);
 /* The matrix that is multiplied. */
 static inline const tess_matrix *triangle_square_matrix(const triangle_square *s)
 {

@@ -9,11 +9,18 @@
 #ifndef TESS_TRIANGULAR_SWEPT_H
 #define TESS_TRIANGULAR_SWEPT_H
 
-#include "triangular/pieces.h"
+#include "matrix/matrix.h"
+#include "triangular/leaf.h"
 
-/* N as one square, and space for two vectors. */
-tess_status swept_cut(sparse_triangle *t, const triangle_pattern *p);
+typedef struct swept_triangle {
+    tess_context *ctx;
+    int64_t n;
+    int sweeps;
+    const tess_matrix *beside; /* N, or NULL if it is empty */
+    double *work;              /* two vectors of n values for each column, on the device */
+} swept_triangle;
+
 /* As triangle_solve. */
-tess_status swept_solve(const sparse_triangle *t, const triangle_args *args);
+tess_status swept_solve(const swept_triangle *t, const triangle_args *args);
 
 #endif

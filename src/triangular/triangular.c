@@ -317,6 +317,17 @@ cleanup:
     return status;
 }
 
+static tess_status solve_swept(const sparse_triangle *t, double *work, const triangle_args *args)
+{
+    const swept_triangle swept = {.ctx = t->ctx,
+                                  .n = t->n,
+                                  .sweeps = t->sweeps,
+                                  .beside = t->npieces > 0 ? triangle_square_matrix(&t->pieces[0].square) : NULL,
+                                  .work = work};
+
+    return swept_solve(&swept, args);
+}
+
 tess_status triangle_solve(const sparse_triangle *t, triangle_args args)
 {
     const triangle_ops *ops = triangle_ops_of(t->ctx);
@@ -325,7 +336,7 @@ tess_status triangle_solve(const sparse_triangle *t, triangle_args args)
     tess_status status = TESS_SUCCESS;
 
     if (t->merged) { return merged_ops_of(t->ctx)->solve(t->ctx, merged_view_of(t->merged), &args); }
-    if (t->sweeps > 0) { return swept_solve(t, &args); }
+    if (t->sweeps > 0) { return solve_swept(t, work, &args); }
     if (!t->order) { return solve_pieces(t, args); }
     TESS_TRY(ops->take(t->ctx, t->n, t->order, &args, work));
     TESS_TRY(solve_pieces(t, inside));

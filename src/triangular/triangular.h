@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Sparse triangular solves with a triangle that has ones on its diagonal: by level sets, as one leaf; by merged level
- * sets (merge.h); approximately, by sweeps (swept.h); or in recursive blocks. There the rows are ordered by level sets, and a triangle is halved into two
- * triangles and the square beside them, as long as it has more rows than a leaf may have and more than a few level
- * sets. Leaves are solved by level sets.
- * Squares are matrices of the library, multiplied in the precisions of their storage options or policy. Source: Lu,
- * Niu, Liu, Efficient block algorithms for parallel sparse triangular solve, ICPP (2020); Yang et al. 2024, section
- * III-C.
+ * sets (merge.h); approximately, by sweeps (swept.h); or in recursive blocks. There the rows are ordered by level sets,
+ * and a triangle is halved into two triangles and the square beside them, as long as it has more rows than a leaf may
+ * have and more than a few level sets. Leaves are solved by level sets. Squares are matrices of the library, multiplied
+ * in the precisions of their storage options or policy. Source: Lu, Niu, Liu, Efficient block algorithms for parallel
+ * sparse triangular solve, ICPP (2020); Yang et al. 2024, section III-C.
  */
 #ifndef TESS_TRIANGULAR_TRIANGULAR_H
 #define TESS_TRIANGULAR_TRIANGULAR_H

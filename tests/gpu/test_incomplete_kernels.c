@@ -127,8 +127,7 @@ static void engines_agree_bit_for_bit(void **state)
     static const tess_solver_kind kinds[] = {TESS_SOLVER_CG, TESS_SOLVER_BICGSTAB, TESS_SOLVER_GMRES,
                                              TESS_SOLVER_GMRES_IR};
     static const tess_triangular ways[] = {TESS_TRIANGULAR_LEVELS, TESS_TRIANGULAR_BLOCKS, TESS_TRIANGULAR_AUTO,
-                                           TESS_TRIANGULAR_MERGED, TESS_TRIANGULAR_SWEEPS,
-                                           TESS_TRIANGULAR_COLORS};
+                                           TESS_TRIANGULAR_MERGED, TESS_TRIANGULAR_SWEEPS, TESS_TRIANGULAR_COLORS};
     oracle_csr problems[] = {oracle_laplace2d(on_gpu_or_emulated(50, 16)),
                              generate_problem(gpu_is_emulated() ? "laplace3d 8" : "laplace3d 24", 2),
                              red_black(on_gpu_or_emulated(201, 41))};

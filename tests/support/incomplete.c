@@ -135,11 +135,8 @@ test_factors factor_matrix(const tess_matrix *matrix, bool cholesky, double shif
     tess_context *ctx = matrix->ctx;
     factor_arrays arrays = open_arrays(matrix);
     const bool swept = test_factorization == TESS_FACTORIZATION_SWEEPS;
-    const tess_incomplete_job job = {.n = matrix->nrows,
-                                     .attempts = 1,
-                                     .cholesky = cholesky,
-                                     .shift = shift,
-                                     .sweeps = swept ? test_sweeps : 0};
+    const tess_incomplete_job job = {
+        .n = matrix->nrows, .attempts = 1, .cholesky = cholesky, .shift = shift, .sweeps = swept ? test_sweeps : 0};
     const tess_incomplete_outcome outcome = test_factorization == TESS_FACTORIZATION_HOST
                                                 ? factor_on_host(matrix, &arrays, job)
                                                 : factor_on_device(matrix, &arrays, job);

@@ -192,9 +192,17 @@ void stand_in_fail_at(stand_in *s, int64_t k)
 /* Triangular solves by the host need a plan of the host, which a matrix on a device does not have. */
 bool stand_in_takes(const char *scenario)
 {
-    static const char *const names[] = {
-        "ilu0", "ic0", "merged levels", "ic0 by the host, with shifts", "merged levels of factors of the host",
-        "factors whose triangles are swept", "factors by sweeps", "factors by colors", "ilut", "ict", "iluk"};
+    static const char *const names[] = {"ilu0",
+                                        "ic0",
+                                        "merged levels",
+                                        "ic0 by the host, with shifts",
+                                        "merged levels of factors of the host",
+                                        "factors whose triangles are swept",
+                                        "factors by sweeps",
+                                        "factors by colors",
+                                        "ilut",
+                                        "ict",
+                                        "iluk"};
 
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (strcmp(scenario, names[i]) == 0) { return false; }

@@ -196,8 +196,8 @@ static void new_values_are_taken(void **state)
     free(z);
 }
 
-#define INCOMPLETE_COLORS_TESTS                                                                    \
-    cmocka_unit_test(colors_are_their_definition), cmocka_unit_test(rows_keep_their_numbers),      \
+#define INCOMPLETE_COLORS_TESTS                                                               \
+    cmocka_unit_test(colors_are_their_definition), cmocka_unit_test(rows_keep_their_numbers), \
         cmocka_unit_test(new_values_are_taken)
 
 #ifndef TESTS_ON_GPU

@@ -85,12 +85,12 @@ static void one_sweep_is_its_definition(void **state)
     oracle_free(&random);
 }
 
-/* After as many sweeps as L has level sets, of a pattern that is symmetric, w is a fixed point: the factors are those of
-   the definition, within the rounding of the elimination. Two less do not do. */
+/* After as many sweeps as L has level sets, of a pattern that is symmetric, w is a fixed point: the factors are those
+   of the definition, within the rounding of the elimination. Two less do not do. */
 static void enough_sweeps_are_exact(void **state)
 {
-    oracle_csr grid = oracle_laplace2d(10), chain = oracle_tridiagonal(30, -1.0, 2.0, -1.0),
-               coloured = red_black(11), convection = oracle_convection2d(9, 0.6);
+    oracle_csr grid = oracle_laplace2d(10), chain = oracle_tridiagonal(30, -1.0, 2.0, -1.0), coloured = red_black(11),
+               convection = oracle_convection2d(9, 0.6);
     const struct {
         const oracle_csr *a;
         int level_sets;
@@ -320,12 +320,11 @@ static void cg_and_bicgstab_converge(void **state)
     oracle_free(&convection);
 }
 
-#define INCOMPLETE_SWEPT_TESTS                                                                            \
-    cmocka_unit_test(one_sweep_is_its_definition), cmocka_unit_test(enough_sweeps_are_exact),             \
-        cmocka_unit_test(any_pattern_converges), cmocka_unit_test(pivots_that_break_down_are_shifted),    \
-        cmocka_unit_test(negative_definite_matrices_have_factors),                                        \
-        cmocka_unit_test(what_has_no_factors_is_refused), cmocka_unit_test(threads_and_runs_do_not_change_a_bit), \
-        cmocka_unit_test(cg_and_bicgstab_converge)
+#define INCOMPLETE_SWEPT_TESTS                                                                                       \
+    cmocka_unit_test(one_sweep_is_its_definition), cmocka_unit_test(enough_sweeps_are_exact),                        \
+        cmocka_unit_test(any_pattern_converges), cmocka_unit_test(pivots_that_break_down_are_shifted),               \
+        cmocka_unit_test(negative_definite_matrices_have_factors), cmocka_unit_test(what_has_no_factors_is_refused), \
+        cmocka_unit_test(threads_and_runs_do_not_change_a_bit), cmocka_unit_test(cg_and_bicgstab_converge)
 
 #ifndef TESTS_ON_GPU
 int main(void)

@@ -401,11 +401,11 @@ static void cg_needs_few_sweeps(void **state)
     free(x);
 }
 
-#define SWEPT_TESTS                                                                                  \
-    cmocka_unit_test(sweeps_are_their_definition), cmocka_unit_test(enough_sweeps_are_exact),        \
-        cmocka_unit_test(sweeps_of_ic0_are_symmetric), cmocka_unit_test(diagonal_matrices),          \
+#define SWEPT_TESTS                                                                                           \
+    cmocka_unit_test(sweeps_are_their_definition), cmocka_unit_test(enough_sweeps_are_exact),                 \
+        cmocka_unit_test(sweeps_of_ic0_are_symmetric), cmocka_unit_test(diagonal_matrices),                   \
         cmocka_unit_test(threads_do_not_change_a_bit), cmocka_unit_test(triangles_have_storage_of_their_own), \
-        cmocka_unit_test(new_values_are_taken), cmocka_unit_test(wrong_numbers_are_refused),         \
+        cmocka_unit_test(new_values_are_taken), cmocka_unit_test(wrong_numbers_are_refused),                  \
         cmocka_unit_test(cg_needs_few_sweeps)
 
 #ifndef TESTS_ON_GPU

@@ -216,9 +216,8 @@ tess_status incomplete_create(const tess_matrix *a, const tess_precond_options *
     m->has_fill = m->kind != TESS_PRECOND_IC0 && m->kind != TESS_PRECOND_ILU0;
     m->missing_row = -1;
     m->by_host = m->has_fill || options->incomplete.factorization == TESS_FACTORIZATION_HOST;
-    m->sweeps = options->incomplete.factorization == TESS_FACTORIZATION_SWEEPS
-                    ? options->incomplete.factorization_sweeps
-                    : 0;
+    m->sweeps =
+        options->incomplete.factorization == TESS_FACTORIZATION_SWEEPS ? options->incomplete.factorization_sweeps : 0;
     m->storage = options->role.given ? options->role.storage : TESS_PRECISION_FP64;
     if (options->incomplete.triangular == TESS_TRIANGULAR_COLORS) { TESS_TRY(order_by_colors(m)); }
     TESS_TRY(analyse(m, options));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Incomplete factors by sweeps on the GPU. A few neighbouring threads take a row, each its own entries: nobody waits. */
+/* Incomplete factors by sweeps on the GPU. A few neighbouring threads take a row, each its own entries: nobody waits.
+ */
 #include <limits.h>
 
 #include "device/gpu/gpu.h"
@@ -75,9 +76,7 @@ __global__ void __launch_bounds__(GPU_BLOCK) finish_rows(const swept_task t, swe
             if (fabs(value) > largest) { largest = fabs(value); }
         }
     }
-    if (largest > 0.0) {
-        atomicMax(&report->largest, static_cast<unsigned long long>(__double_as_longlong(largest)));
-    }
+    if (largest > 0.0) { atomicMax(&report->largest, static_cast<unsigned long long>(__double_as_longlong(largest))); }
 }
 
 __global__ void __launch_bounds__(GPU_BLOCK) negate(int64_t n, double *inverse)

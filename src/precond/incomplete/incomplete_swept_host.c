@@ -65,9 +65,9 @@ static tess_incomplete_outcome finish(const swept_task *t, int threads)
     int64_t bad_row = INT64_MAX, not_finite = INT64_MAX;
     double largest = 0.0;
 
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(max          \
-                                                                         : largest)   \
-    reduction(min                                                                     \
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(max        \
+                                                                         : largest) \
+    reduction(min                                                                   \
               : bad_row, not_finite) if (threads > 1 && t->v.nnz > HOST_SERIAL_WORK)
     for (int64_t i = 0; i < t->job.n; i++) {
         swept_report report = {bad_row, not_finite, largest};
