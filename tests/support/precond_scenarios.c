@@ -74,7 +74,8 @@ static tess_status adaptive_block_jacobi(scene *s)
     return precond(s, TESS_PRECOND_BLOCK_JACOBI, (tess_role_precision){0}, 1);
 }
 
-/* Of a matrix that is long enough: leaves in fp32 and square blocks in tiles, or merged levels in fp32. */
+/* Of a matrix that is long enough: leaves in fp32 and square blocks in tiles, swept triangles in tiles, or merged levels
+   or those of colors in fp32. */
 static tess_status incomplete(scene *s, tess_precond_kind kind, tess_triangular triangular,
                               tess_factorization factorization)
 {
@@ -95,7 +96,7 @@ static tess_status incomplete(scene *s, tess_precond_kind kind, tess_triangular 
     options.incomplete.factorization = factorization;
     if (triangular != TESS_TRIANGULAR_MERGED && triangular != TESS_TRIANGULAR_COLORS) {
         options.incomplete.squares.policy.policy = TESS_POLICY_MEAN_3STD;
-        options.incomplete.leaf = SCENE_N;
+        if (triangular == TESS_TRIANGULAR_BLOCKS) { options.incomplete.leaf = SCENE_N; }
     }
     if (status == TESS_SUCCESS) { status = tess_vector_create(s->ctx, rows, TESS_PRECISION_FP64, &r); }
     if (status == TESS_SUCCESS) { status = tess_vector_create(s->ctx, rows, TESS_PRECISION_FP64, &z); }

@@ -49,7 +49,7 @@ expect 0 solve $problem --solver cg --precond ic0 --triangular colors --rtol 1e-
 out_has '^factors +2 level sets below the diagonal, 2 above, in an order by colors$'
 json solve.json 'j["triangle_levels"] == [2, 2] and j["options"]["triangular"] == "colors"'
 expect 2 solve $problem --precond ic0 --triangular sweeps:101
-err_has 'out of range (1 to 100)'
+err_has 'is out of range .1 to 100.'
 expect 2 solve $problem --precond ilut --factorization sweeps
 for options in '--precond-policy mean-3std:100' '--precond-policy fixed-range --precond-levels fp64,fp32,fp16' \
     '--precond-policy lossless' '--precond-policy lossless:1e-3' '--precond-format auto' \
@@ -89,7 +89,7 @@ expect 2 solve spd.mtx --precond ilu0 --leaf 100
 err_has 'leaf is for --triangular blocks'
 for triangular in levels merged; do
     expect 2 solve spd.mtx --precond ilu0 --triangular $triangular --precond-policy mean-range
-    err_has 'needs --triangular blocks or auto'
+    err_has 'needs --triangular blocks, sweeps or auto'
 done
 expect 2 solve spd.mtx --precond ilu0 --precond-format sell --precond-policy mean-range
 err_has 'precond-policy needs --precond-format auto, split, composite, tiles or packed, not sell'
