@@ -426,6 +426,23 @@ tess_precond_options factor_options(tess_precond_kind kind)
     return options;
 }
 
+void apply_factors(const oracle_csr *a, const tess_precond_options *options, int threads, const double *r, double *z,
+                   tess_precond_factors *facts)
+{
+    tess_context *ctx = open_device(threads);
+    tess_matrix *matrix = make_matrix(ctx, a);
+    tess_precond *m = NULL;
+
+    assert_ok(ctx, tess_precond_create(matrix, options, &m));
+    apply_precond(m, a->nrows, r, z);
+    tess_precond_factors_init(facts);
+    assert_ok(ctx, tess_precond_get_factors(m, facts));
+    assert_true(tess_precond_bytes(m) > facts->nonzeros * 8);
+    tess_precond_destroy(m);
+    tess_matrix_destroy(matrix);
+    tess_context_destroy(ctx);
+}
+
 void choose_leaf(tess_precond_options *options, int64_t leaf)
 {
     const tess_storage_options *squares = &options->incomplete.squares;

@@ -74,8 +74,8 @@ static tess_status adaptive_block_jacobi(scene *s)
     return precond(s, TESS_PRECOND_BLOCK_JACOBI, (tess_role_precision){0}, 1);
 }
 
-/* Of a matrix that is long enough: leaves in fp32 and square blocks in tiles, swept triangles in tiles, or merged levels
-   or those of colors in fp32. */
+/* Of a matrix that is long enough: leaves in fp32 and square blocks in tiles, swept triangles in tiles, or merged
+   levels or those of colors in fp32. */
 static tess_status incomplete(scene *s, tess_precond_kind kind, tess_triangular triangular,
                               tess_factorization factorization)
 {

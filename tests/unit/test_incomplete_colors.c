@@ -73,23 +73,6 @@ static oracle_csr permuted(const oracle_csr *a, const int64_t *order)
     return out;
 }
 
-static void apply_once(const oracle_csr *a, const tess_precond_options *options, const double *r, double *z,
-                       tess_precond_factors *facts)
-{
-    tess_context *ctx = open_device(2);
-    tess_matrix *matrix = make_matrix(ctx, a);
-    tess_precond *m = NULL;
-
-    assert_ok(ctx, tess_precond_create(matrix, options, &m));
-    assert_ok(ctx, tess_precond_update(m));
-    apply_precond(m, a->nrows, r, z);
-    tess_precond_factors_init(facts);
-    assert_ok(ctx, tess_precond_get_factors(m, facts));
-    tess_precond_destroy(m);
-    tess_matrix_destroy(matrix);
-    tess_context_destroy(ctx);
-}
-
 /* The bits of the factors of the matrix that the definition permutes; without fill as many level sets as colors, or
    fewer. */
 static void colors_are_their_definition(void **state)
@@ -115,13 +98,13 @@ static void colors_are_their_definition(void **state)
 
         colored.incomplete.factorization = plain.incomplete.factorization =
             fill || c % 2 == 1 ? TESS_FACTORIZATION_HOST : TESS_FACTORIZATION_DEVICE;
-        apply_once(a, &colored, r, z, &facts);
+        apply_factors(a, &colored, 2, r, z, &facts);
         if (!fill) { assert_true(facts.lower_level_sets <= colors && facts.upper_level_sets <= colors); }
         if (a == &grid && !fill) { assert_int_equal(facts.lower_level_sets + facts.upper_level_sets, 4); }
         for (int64_t p = 0; p < n; p++) {
             pr[p] = r[order[p]];
         }
-        apply_once(&other, &plain, pr, pz, &facts);
+        apply_factors(&other, &plain, 2, pr, pz, &facts);
         for (int64_t p = 0; p < n; p++) {
             assert_true(z[order[p]] == pz[p]);
         }
@@ -186,7 +169,7 @@ static void new_values_are_taken(void **state)
     assert_ok(ctx, tess_matrix_update_values(matrix, a.val, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
     assert_ok(ctx, tess_precond_update(m));
     apply_precond(m, n, r, z);
-    apply_once(&a, &options, r, z + n, &facts);
+    apply_factors(&a, &options, 2, r, z + n, &facts);
     assert_true(same_bits(z, z + n, n));
     tess_precond_destroy(m);
     tess_matrix_destroy(matrix);

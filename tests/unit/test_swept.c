@@ -12,24 +12,6 @@ static tess_precond_options swept_options(tess_precond_kind kind, int sweeps)
     return options;
 }
 
-/* An application on a context with so many threads. */
-static void apply_swept(const oracle_csr *a, const tess_precond_options *options, int threads, const double *r,
-                        double *z, tess_precond_factors *facts)
-{
-    tess_context *ctx = open_device(threads);
-    tess_matrix *matrix = make_matrix(ctx, a);
-    tess_precond *m = NULL;
-
-    assert_ok(ctx, tess_precond_create(matrix, options, &m));
-    apply_precond(m, a->nrows, r, z);
-    tess_precond_factors_init(facts);
-    assert_ok(ctx, tess_precond_get_factors(m, facts));
-    assert_true(tess_precond_bytes(m) > facts->nonzeros * 8);
-    tess_precond_destroy(m);
-    tess_matrix_destroy(matrix);
-    tess_context_destroy(ctx);
-}
-
 /* x := b - t x, `sweeps` times from x = b, and the same of magnitudes. */
 static void sweep_triangle(const oracle_csr *t, int sweeps, wide *x, double *size)
 {
@@ -105,7 +87,7 @@ static void sweeps_are_their_definition(void **state)
 
         options.role = (tess_role_precision){1, precision, TESS_ARITHMETIC_FP64};
         round_factors(&f, precision);
-        apply_swept(a, &options, 2, r, z, &facts);
+        apply_factors(a, &options, 2, r, z, &facts);
         check_swept(&f, sweeps, r, z);
         assert_int_equal(facts.lower_level_sets + facts.upper_level_sets, 0);
         assert_int_equal(facts.lower_groups, sweeps);
@@ -142,14 +124,14 @@ static void enough_sweeps_are_exact(void **state)
                                    more = swept_options(TESS_PRECOND_ILU0, cases[c].level_sets + 5);
         test_factors f = factors_of(cases[c].a, TESS_PRECOND_ILU0);
 
-        apply_swept(cases[c].a, &enough, 1, r, z, &facts);
+        apply_factors(cases[c].a, &enough, 1, r, z, &facts);
         check_factor_solution(&f, r, z, 0.0);
-        apply_swept(cases[c].a, &more, 1, r, z + n, &facts);
+        apply_factors(cases[c].a, &more, 1, r, z + n, &facts);
         assert_true(same_bits(z, z + n, n)); /* a fixed point */
         if (cases[c].level_sets > 2) {
             const tess_precond_options fewer = swept_options(TESS_PRECOND_ILU0, cases[c].level_sets - 2);
 
-            apply_swept(cases[c].a, &fewer, 1, r, z + n, &facts);
+            apply_factors(cases[c].a, &fewer, 1, r, z + n, &facts);
             assert_false(same_bits(z, z + n, n));
         }
         free_factors(&f);
@@ -184,8 +166,8 @@ static void sweeps_of_ic0_are_symmetric(void **state)
 
         options.role = (tess_role_precision){1, storage[c / 4], TESS_ARITHMETIC_FP64};
         round_factors(&f, storage[c / 4]);
-        apply_swept(&a, &options, 2, r, z, &facts);
-        apply_swept(&a, &options, 2, s, y, &facts);
+        apply_factors(&a, &options, 2, r, z, &facts);
+        apply_factors(&a, &options, 2, s, y, &facts);
         for (int64_t i = 0; i < n; i++) {
             x[i] = 0;
             size[i] = fabs(r[i]);
@@ -229,7 +211,7 @@ static void diagonal_matrices(void **state)
     for (int sweeps = 1; sweeps <= 2; sweeps++) {
         const tess_precond_options options = swept_options(TESS_PRECOND_ILU0, sweeps);
 
-        apply_swept(&a, &options, 1, r, z, &facts);
+        apply_factors(&a, &options, 1, r, z, &facts);
         for (int64_t i = 0; i < 5; i++) {
             assert_true(z[i] == 0.5 * r[i]);
         }
@@ -246,9 +228,9 @@ static void threads_do_not_change_a_bit(void **state)
     tess_precond_factors facts;
 
     (void)state;
-    apply_swept(&a, &options, 1, r, z, &facts);
+    apply_factors(&a, &options, 1, r, z, &facts);
     for (int threads = 2; threads <= 4; threads++) {
-        apply_swept(&a, &options, threads, r, z + n, &facts);
+        apply_factors(&a, &options, threads, r, z + n, &facts);
         assert_true(same_bits(z, z + n, n));
     }
     oracle_free(&a);
@@ -282,7 +264,7 @@ static void triangles_have_storage_of_their_own(void **state)
         tess_precond_options plain = swept_options((tess_precond_kind)kind, 4);
 
         plain.incomplete.factorization = TESS_FACTORIZATION_AUTO;
-        apply_swept(&a, &plain, 2, r, z, &facts);
+        apply_factors(&a, &plain, 2, r, z, &facts);
         for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
             tess_precond_options options = plain;
             double largest = 0.0;
@@ -293,7 +275,7 @@ static void triangles_have_storage_of_their_own(void **state)
             options.incomplete.squares.policy.policy = cases[c].policy;
             if (cases[c].policy == TESS_POLICY_MEAN_RANGE) { options.incomplete.squares.policy.parameter = 100.0; }
             options.incomplete.squares.slices.max_padding = 1e6;
-            apply_swept(&a, &options, 2, r, z + n, &facts);
+            apply_factors(&a, &options, 2, r, z + n, &facts);
             for (int64_t i = 0; i < n; i++) {
                 largest = fmax(largest, fabs(z[i]));
             }
@@ -334,7 +316,7 @@ static void new_values_are_taken(void **state)
         assert_ok(ctx, tess_matrix_update_values(matrix, a.val, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
         assert_ok(ctx, tess_precond_update(m));
         apply_precond(m, n, r, z);
-        apply_swept(&a, &options, 2, r, z + n, &facts);
+        apply_factors(&a, &options, 2, r, z + n, &facts);
         assert_true(same_bits(z, z + n, n));
         tess_precond_destroy(m);
         tess_matrix_destroy(matrix);

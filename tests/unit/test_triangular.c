@@ -3,23 +3,6 @@
  */
 #include "support/incomplete.h"
 
-/* An application of the preconditioner with these options, on a context with so many threads. */
-static void apply_once(const oracle_csr *a, const tess_precond_options *options, int threads, const double *r,
-                       double *z, tess_precond_factors *facts)
-{
-    tess_context *ctx = open_device(threads);
-    tess_matrix *matrix = make_matrix(ctx, a);
-    tess_precond *m = NULL;
-
-    assert_ok(ctx, tess_precond_create(matrix, options, &m));
-    apply_precond(m, a->nrows, r, z);
-    assert_ok(ctx, tess_precond_get_factors(m, facts));
-    assert_true(tess_precond_bytes(m) > facts->nonzeros * 8);
-    tess_precond_destroy(m);
-    tess_matrix_destroy(matrix);
-    tess_context_destroy(ctx);
-}
-
 /* ---- level sets ---- */
 
 static void level_sets_are_counted(void **state)
@@ -43,7 +26,7 @@ static void level_sets_are_counted(void **state)
         const tess_precond_options options = factor_options(TESS_PRECOND_ILU0);
         tess_precond_factors facts = {.size = sizeof facts};
 
-        apply_once(cases[c].a, &options, 2, r, z, &facts);
+        apply_factors(cases[c].a, &options, 2, r, z, &facts);
         assert_int_equal(facts.lower_level_sets, cases[c].lower);
         assert_int_equal(facts.upper_level_sets, cases[c].upper);
         assert_int_equal(facts.leaves, 2);
@@ -75,9 +58,9 @@ static void threads_do_not_change_a_bit(void **state)
 
         options.incomplete.triangular = c < 4 ? TESS_TRIANGULAR_LEVELS : TESS_TRIANGULAR_BLOCKS;
         choose_leaf(&options, 1000);
-        apply_once(a, &options, 1, r, z, &facts);
+        apply_factors(a, &options, 1, r, z, &facts);
         for (int threads = 2; threads <= 5; threads++) {
-            apply_once(a, &options, threads, r, z + n, &facts);
+            apply_factors(a, &options, threads, r, z + n, &facts);
             assert_true(same_bits(z, z + n, n));
         }
         free(r);
@@ -98,7 +81,7 @@ static void shared_level_sets_are_right(void **state)
     test_factors f = factors_of(&a, TESS_PRECOND_ILU0);
 
     (void)state;
-    apply_once(&a, &options, 3, r, z, &facts);
+    apply_factors(&a, &options, 3, r, z, &facts);
     check_factor_solution(&f, r, z, 0.0);
     for (int64_t i = 0; i < n; i++) { /* red points have no row above them */
         const int64_t reds = (n + 1) / 2;
@@ -135,7 +118,7 @@ static void blocks_solve_the_same_system(void **state)
 
         options.incomplete.triangular = TESS_TRIANGULAR_BLOCKS;
         options.incomplete.leaf = leaves[c / 2];
-        apply_once(a, &options, 2, r, z, &facts);
+        apply_factors(a, &options, 2, r, z, &facts);
         check_factor_solution(&f, r, z, 0.0);
         assert_int_equal(facts.nonzeros, f.lower.nnz + f.upper.nnz);
         if (options.incomplete.leaf >= n) {
@@ -172,10 +155,10 @@ static void blocks_are_cut_where_it_helps(void **state)
     }
     options.incomplete.triangular = TESS_TRIANGULAR_BLOCKS;
     options.incomplete.leaf = 256;
-    apply_once(&coloured, &options, 2, r, z, &facts);
+    apply_factors(&coloured, &options, 2, r, z, &facts);
     assert_int_equal(facts.leaves, 2);
     assert_int_equal(facts.squares, 0);
-    apply_once(&apart, &options, 2, r, z, &facts);
+    apply_factors(&apart, &options, 2, r, z, &facts);
     assert_int_equal(facts.leaves, 4);
     assert_int_equal(facts.squares, 2);
     assert_int_equal(facts.square_nonzeros, 4);
@@ -220,7 +203,7 @@ static void squares_have_storage_of_their_own(void **state)
     (void)state;
     options.incomplete.leaf = 128;
     options.incomplete.triangular = TESS_TRIANGULAR_BLOCKS;
-    apply_once(&a, &options, 2, r, z + n, &facts);
+    apply_factors(&a, &options, 2, r, z + n, &facts);
     options.incomplete.triangular = TESS_TRIANGULAR_AUTO;
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         options.incomplete.squares.format = cases[c].format;
@@ -229,7 +212,7 @@ static void squares_have_storage_of_their_own(void **state)
         options.incomplete.squares.policy.policy = cases[c].policy;
         options.incomplete.squares.policy.parameter = cases[c].parameter; /* all that fits is low */
         options.incomplete.squares.slices.max_padding = 1e6;              /* square blocks are sparse */
-        apply_once(&a, &options, 2, r, z, &facts);
+        apply_factors(&a, &options, 2, r, z, &facts);
         assert_true(facts.squares >= 2);
         check_factor_solution(&f, r, z, cases[c].roundoff);
         if (cases[c].roundoff > 0.0) { assert_false(same_bits(z, z + n, n)); } /* it was stored so */
@@ -259,7 +242,7 @@ static void leaves_round_their_values(void **state)
         options.incomplete.triangular = c < 3 ? TESS_TRIANGULAR_LEVELS : TESS_TRIANGULAR_BLOCKS;
         choose_leaf(&options, 64);
         round_factors(&f, storage[c % 3]);
-        apply_once(&a, &options, 2, r, z, &facts);
+        apply_factors(&a, &options, 2, r, z, &facts);
         check_factor_solution(&f, r, z, 0.0);
         free_factors(&f);
     }
@@ -353,7 +336,7 @@ static void nan_passes_through(void **state)
 
     (void)state;
     r[100] = (double)NAN;
-    apply_once(&a, &options, 2, r, z, &facts);
+    apply_factors(&a, &options, 2, r, z, &facts);
     for (int64_t i = 0; i < n; i++) {
         assert_true(isnan(z[i])); /* rows after it by L, rows before it by U */
     }
