@@ -36,6 +36,15 @@ void cli_print_levels(const tess_amg_levels *levels, double factor)
     printf("%-17s %d by %s, operator complexity %.2f, grid complexity %.2f, %s; vectors %s\n", "levels", levels->count,
            tess_amg_coarsening_name(levels->coarsening), levels->operator_complexity, levels->grid_complexity,
            cli_bytes_text((double)bytes_of(levels), text, sizeof text), tess_precision_name(levels->vectors));
+    if (levels->smoother != TESS_AMG_CHEBYSHEV) {
+        printf("%-17s smoothed by %s\n", "", tess_amg_smoother_name(levels->smoother));
+    }
+    if (levels->coarsening == TESS_AMG_CLASSICAL && levels->split == TESS_AMG_SPLIT_RUGE_STUEBEN) {
+        printf("%-17s split by %s%s\n", "", tess_amg_split_name(levels->split),
+               levels->restriction == TESS_AMG_RESTRICTION_AIR ? ", restricted by air" : "");
+    } else if (levels->restriction == TESS_AMG_RESTRICTION_AIR) {
+        printf("%-17s restricted by air\n", "");
+    }
     for (int l = 0; l < levels->count; l++) {
         const tess_amg_level *own = &levels->level[l];
         printf("%-17s %d: %s, %s, %s %s, %s\n", "", l + 1, tess_count(own->rows, "row").text,
@@ -91,16 +100,18 @@ json_t *cli_levels_json(const tess_amg_levels *levels, double factor)
         json_array_append_new(list, level_json(&levels->level[l]));
     }
     return json_pack(
-        "{ss ss so ss si si so so sI sI so so so so so so so so}", "coarsening",
-        tess_amg_coarsening_name(levels->coarsening), "setup_device", tess_device_name(levels->setup_device),
-        "given_up", given_up_json(levels), "vectors", tess_precision_name(levels->vectors), "raised", levels->raised,
-        "modes", levels->modes, "operator_complexity", cli_json_real(levels->operator_complexity), "grid_complexity",
-        cli_json_real(levels->grid_complexity), "bytes", (json_int_t)bytes_of(levels), "coarsest_rank",
-        (json_int_t)levels->coarsest_rank, "coarsening_seconds", cli_json_real(levels->coarsening_seconds),
-        "strength_seconds", cli_json_real(levels->strength_seconds), "split_seconds",
-        cli_json_real(levels->split_seconds), "interpolation_seconds", cli_json_real(levels->interpolation_seconds),
-        "product_seconds", cli_json_real(levels->product_seconds), "storing_seconds",
-        cli_json_real(levels->storing_seconds), "convergence_factor", cli_json_real(factor), "levels", list);
+        "{ss ss ss ss ss so ss si si so so sI sI so so so so so so so so}", "coarsening",
+        tess_amg_coarsening_name(levels->coarsening), "smoother", tess_amg_smoother_name(levels->smoother), "split",
+        tess_amg_split_name(levels->split), "restriction", tess_amg_restriction_name(levels->restriction),
+        "setup_device", tess_device_name(levels->setup_device), "given_up", given_up_json(levels), "vectors",
+        tess_precision_name(levels->vectors), "raised", levels->raised, "modes", levels->modes, "operator_complexity",
+        cli_json_real(levels->operator_complexity), "grid_complexity", cli_json_real(levels->grid_complexity), "bytes",
+        (json_int_t)bytes_of(levels), "coarsest_rank", (json_int_t)levels->coarsest_rank, "coarsening_seconds",
+        cli_json_real(levels->coarsening_seconds), "strength_seconds", cli_json_real(levels->strength_seconds),
+        "split_seconds", cli_json_real(levels->split_seconds), "interpolation_seconds",
+        cli_json_real(levels->interpolation_seconds), "product_seconds", cli_json_real(levels->product_seconds),
+        "storing_seconds", cli_json_real(levels->storing_seconds), "convergence_factor", cli_json_real(factor),
+        "levels", list);
 }
 
 /* ---- a trial ---- */

@@ -165,19 +165,35 @@ typedef enum tess_amg_cycle {
 
 /** What smooths a level's error. */
 typedef enum tess_amg_smoother {
-    TESS_AMG_CHEBYSHEV = 0,   /**< a Chebyshev polynomial of the matrix scaled by its rows' l1 norms (default) */
-    TESS_AMG_L1_JACOBI = 1,   /**< `degree` steps with the rows' l1 norms as diagonal */
-    TESS_AMG_JACOBI = 2,      /**< `degree` steps of Jacobi, damped by 4/3 over the largest eigenvalue */
-    TESS_AMG_ILU0 = 3,        /**< a step with ILU(0), or IC(0), of each level in FP64; the host sets it up */
-    TESS_AMG_BLOCK_JACOBI = 4 /**< a polynomial of the matrix scaled by the inverses of its nodes' diagonal blocks */
+    TESS_AMG_CHEBYSHEV = 0,     /**< a Chebyshev polynomial of the matrix scaled by its rows' l1 norms (default) */
+    TESS_AMG_L1_JACOBI = 1,     /**< `degree` steps with the rows' l1 norms as diagonal */
+    TESS_AMG_JACOBI = 2,        /**< `degree` steps of Jacobi, damped by 4/3 over the largest eigenvalue */
+    TESS_AMG_ILU0 = 3,          /**< a step with ILU(0), or IC(0), of each level in FP64; the host sets it up */
+    TESS_AMG_BLOCK_JACOBI = 4,  /**< a polynomial of the matrix scaled by the inverses of its nodes' diagonal blocks */
+    TESS_AMG_SMOOTHER_AUTO = 5, /**< by the matrix: docs/reference/preconditioners.md (default) */
+    TESS_AMG_FC_JACOBI = 6      /**< Jacobi on fine unknowns twice, then on coarse ones; only after the coarse level */
 } tess_amg_smoother;
+
+/** How classical coarsening finds the unknowns of a coarser level. */
+typedef enum tess_amg_split {
+    TESS_AMG_SPLIT_AUTO = 0,        /**< by the matrix: docs/reference/preconditioners.md (default) */
+    TESS_AMG_SPLIT_PMIS = 1,        /**< independent sets, in parallel: few entries on coarse levels */
+    TESS_AMG_SPLIT_RUGE_STUEBEN = 2 /**< one unknown after another, by the host: no fine unknowns without common ones */
+} tess_amg_split;
+
+/** How classical coarsening takes residuals to a coarser level. */
+typedef enum tess_amg_restriction {
+    TESS_AMG_RESTRICTION_AUTO = 0,      /**< by the matrix: docs/reference/preconditioners.md (default) */
+    TESS_AMG_RESTRICTION_TRANSPOSE = 1, /**< by the transpose of the interpolation */
+    TESS_AMG_RESTRICTION_AIR = 2        /**< by the local approximate ideal restriction, for convection; by the host */
+} tess_amg_restriction;
 
 /** Options of amg. */
 typedef struct tess_amg_options {
     tess_amg_coarsening coarsening; /**< --amg-coarsening (auto) */
     tess_amg_precision precision;   /**< --amg-precision (auto): of levels that level_precision leaves open */
     tess_amg_cycle cycle;           /**< --amg-cycle (v) */
-    tess_amg_smoother smoother;     /**< --amg-smoother (chebyshev) */
+    tess_amg_smoother smoother;     /**< --amg-smoother (auto) */
     int degree;                     /**< products of a smoothing with the matrix, 1 to 4 (default 2) */
     int max_levels;                 /**< 1 to 32 (default 25) */
     int aggressive;                 /**< --amg-aggressive: first levels coarsened twice at once; -1 (default): auto */
@@ -195,7 +211,9 @@ typedef struct tess_amg_options {
                                                              finest; 0 (default): `precision` */
     int64_t modes; /**< --amg-modes: most near-null vectors that aggregation finds by trial cycles and adds to those
                         above, 0 (default) to 15; in all there are at most 16 */
-    int64_t reserved[3]; /**< zeros */
+    tess_amg_split split;             /**< --amg-split (auto) */
+    tess_amg_restriction restriction; /**< --amg-restriction (auto) */
+    int64_t reserved[2];              /**< zeros */
 } tess_amg_options;
 
 /**
@@ -384,11 +402,14 @@ typedef struct tess_amg_levels {
     double product_seconds;         /**< matrices of coarser levels, */
     double storing_seconds;         /**< storing the levels, spectra, and the coarsest inverse */
     tess_amg_level level[TESS_MAX_AMG_LEVELS];
-    tess_device setup_device;     /**< CPU or GPU: where the levels are built */
-    double strength_seconds;      /**< parts of coarsening_seconds, of classical coarsening: strong couplings, */
-    double split_seconds;         /**< splits, */
-    double interpolation_seconds; /**< interpolation */
-    int modes;                    /**< near-null vectors that the set-up has found */
+    tess_device setup_device;         /**< CPU or GPU: where the levels are built */
+    double strength_seconds;          /**< parts of coarsening_seconds, of classical coarsening: strong couplings, */
+    double split_seconds;             /**< splits, */
+    double interpolation_seconds;     /**< interpolation */
+    int modes;                        /**< near-null vectors that the set-up has found */
+    tess_amg_smoother smoother;       /**< what smooths the levels; never AUTO, as the next two */
+    tess_amg_split split;             /**< how their unknowns were found; of classical coarsening */
+    tess_amg_restriction restriction; /**< how residuals go to coarser levels; of classical coarsening */
 } tess_amg_levels;
 /** Sets `size`, and all else to zero. */
 TESS_EXPORT void tess_amg_levels_init_sized(tess_amg_levels *levels, size_t size);
@@ -429,6 +450,10 @@ TESS_EXPORT const char *tess_amg_cycle_name(tess_amg_cycle cycle);
 TESS_EXPORT tess_status tess_amg_cycle_parse(const char *name, tess_amg_cycle *out);
 TESS_EXPORT const char *tess_amg_smoother_name(tess_amg_smoother smoother);
 TESS_EXPORT tess_status tess_amg_smoother_parse(const char *name, tess_amg_smoother *out);
+TESS_EXPORT const char *tess_amg_split_name(tess_amg_split split);
+TESS_EXPORT tess_status tess_amg_split_parse(const char *name, tess_amg_split *out);
+TESS_EXPORT const char *tess_amg_restriction_name(tess_amg_restriction restriction);
+TESS_EXPORT tess_status tess_amg_restriction_parse(const char *name, tess_amg_restriction *out);
 TESS_EXPORT const char *tess_saddle_factorization_name(tess_saddle_factorization factorization);
 TESS_EXPORT tess_status tess_saddle_factorization_parse(const char *name, tess_saddle_factorization *out);
 TESS_EXPORT const char *tess_saddle_schur_name(tess_saddle_schur schur);

@@ -17,6 +17,7 @@ enum { DEFAULT_SWEEPS = 3, DEFAULT_POWER = 2, DEFAULT_ROW = TESS_MAX_INVERSE_ROW
 
 static void set_amg(tess_amg_options *amg)
 {
+    amg->smoother = TESS_AMG_SMOOTHER_AUTO;
     amg->degree = DEFAULT_SMOOTHING;
     amg->max_levels = DEFAULT_LEVELS;
     amg->aggressive = -1;
@@ -68,7 +69,10 @@ static tess_status take_amg(tess_context *ctx, const tess_amg_options *options)
                                       (int)options->level_precision[l]));
     }
     TESS_TRY(options_require_name(ctx, "tess_amg_cycle", "tess_amg_options.cycle", (int)options->cycle));
-    status = options_require_name(ctx, "tess_amg_smoother", "tess_amg_options.smoother", (int)options->smoother);
+    TESS_TRY(options_require_name(ctx, "tess_amg_smoother", "tess_amg_options.smoother", (int)options->smoother));
+    TESS_TRY(options_require_name(ctx, "tess_amg_split", "tess_amg_options.split", (int)options->split));
+    status =
+        options_require_name(ctx, "tess_amg_restriction", "tess_amg_options.restriction", (int)options->restriction);
 cleanup:
     return status;
 }

@@ -104,8 +104,18 @@ static const tess_named_value amg_precision_names[] = {{"auto", TESS_AMG_PRECISI
                                                        {NULL, 0}};
 static const tess_named_value amg_cycle_names[] = {{"v", TESS_AMG_V}, {"w", TESS_AMG_W}, {"k", TESS_AMG_K}, {NULL, 0}};
 static const tess_named_value amg_smoother_names[] = {
-    {"chebyshev", TESS_AMG_CHEBYSHEV}, {"l1-jacobi", TESS_AMG_L1_JACOBI},       {"jacobi", TESS_AMG_JACOBI},
-    {"ilu0", TESS_AMG_ILU0},           {"block-jacobi", TESS_AMG_BLOCK_JACOBI}, {NULL, 0}};
+    {"auto", TESS_AMG_SMOOTHER_AUTO},  {"chebyshev", TESS_AMG_CHEBYSHEV},
+    {"l1-jacobi", TESS_AMG_L1_JACOBI}, {"jacobi", TESS_AMG_JACOBI},
+    {"ilu0", TESS_AMG_ILU0},           {"block-jacobi", TESS_AMG_BLOCK_JACOBI},
+    {"fc-jacobi", TESS_AMG_FC_JACOBI}, {NULL, 0}};
+static const tess_named_value amg_split_names[] = {{"auto", TESS_AMG_SPLIT_AUTO},
+                                                   {"pmis", TESS_AMG_SPLIT_PMIS},
+                                                   {"ruge-stueben", TESS_AMG_SPLIT_RUGE_STUEBEN},
+                                                   {NULL, 0}};
+static const tess_named_value amg_restriction_names[] = {{"auto", TESS_AMG_RESTRICTION_AUTO},
+                                                         {"transpose", TESS_AMG_RESTRICTION_TRANSPOSE},
+                                                         {"air", TESS_AMG_RESTRICTION_AIR},
+                                                         {NULL, 0}};
 static const tess_named_value saddle_factorization_names[] = {
     {"auto", TESS_SADDLE_AUTO},   {"diag", TESS_SADDLE_DIAG}, {"lower", TESS_SADDLE_LOWER},
     {"upper", TESS_SADDLE_UPPER}, {"full", TESS_SADDLE_FULL}, {NULL, 0}};

@@ -14,15 +14,32 @@ void amg_add_seconds(double *since, double *sum)
     *since = now;
 }
 
-/* R = P^T, and the matrix of the next level R A P. */
+/* R of a level; of new values with the pattern that it has. */
+static tess_status restrict_level(const amg_hierarchy *h, int level)
+{
+    tess_context *ctx = h->ctx;
+    amg_level *fine = &h->level[level];
+    tess_status status = TESS_SUCCESS;
+
+    if (h->coarsening->restriction) {
+        TESS_TRY(h->coarsening->restriction(ctx, h->state, level, &fine->a, &fine->p, &fine->r));
+    } else {
+        host_csr_release(ctx, &fine->r);
+        TESS_TRY(host_csr_transpose(ctx, &fine->p, &fine->r));
+    }
+    status = tess_stage_end(ctx, "restriction");
+cleanup:
+    return status;
+}
+
+/* R, and the matrix of the next level R A P. */
 static tess_status galerkin(const amg_hierarchy *h, int level, host_csr *coarse)
 {
     tess_context *ctx = h->ctx;
     amg_level *fine = &h->level[level];
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(host_csr_transpose(ctx, &fine->p, &fine->r));
-    TESS_TRY(tess_stage_end(ctx, "transposes"));
+    TESS_TRY(restrict_level(h, level));
     if (h->coarsening->product) {
         TESS_TRY(h->coarsening->product(ctx, h->state, level, &fine->a, &fine->p, coarse));
     } else {
@@ -164,9 +181,7 @@ static tess_status renew_level(amg_hierarchy *h, int l)
     TESS_TRY(h->coarsening->renew(h->ctx, h->state, l, &fine->a, &fine->p));
     TESS_TRY(tess_stage_end(h->ctx, "interpolation"));
     amg_add_seconds(&since, &h->coarsening_seconds);
-    host_csr_release(h->ctx, &fine->r);
-    TESS_TRY(host_csr_transpose(h->ctx, &fine->p, &fine->r));
-    TESS_TRY(tess_stage_end(h->ctx, "transposes"));
+    TESS_TRY(restrict_level(h, l));
     if (h->coarsening->product) {
         TESS_TRY(h->coarsening->product(h->ctx, h->state, l, &fine->a, &fine->p, &h->level[l + 1].a));
     } else {

@@ -7,8 +7,8 @@
 
 #include "matrix/host_csr.h"
 
-/* A level in FP64 on the host. p leads from level l + 1 to level l, r = P^T; both are empty on the coarsest. A renewal
-   leaves the pattern of A P, without values. */
+/* A level in FP64 on the host. p leads from level l + 1 to level l, r back, mostly as P^T; both are empty on the
+   coarsest. A renewal leaves the pattern of A P, without values. */
 typedef struct amg_level {
     host_csr a, p, r, ap;
 } amg_level;
@@ -51,6 +51,9 @@ typedef struct amg_coarsening {
     tess_status (*begin)(tess_context *ctx, const tess_amg_options *options, const host_csr *a, void **state);
     /* Fills p (sorted rows). a: the matrix of that level, sorted. */
     tess_status (*coarsen)(tess_context *ctx, void *state, int level, const host_csr *a, host_csr *p);
+    /* Fills r, sorted; only the values, if r has a pattern already. NULL: P^T. */
+    tess_status (*restriction)(tess_context *ctx, void *state, int level, const host_csr *a, const host_csr *p,
+                               host_csr *r);
     /* coarse := P^T A P, sorted; only the values, if coarse has a pattern already. NULL: as a product of matrices. */
     tess_status (*product)(tess_context *ctx, void *state, int level, const host_csr *a, const host_csr *p,
                            host_csr *coarse);
@@ -61,6 +64,8 @@ typedef struct amg_coarsening {
     int64_t (*bytes)(const void *state, int levels);
     /* The nodes of a level, and their sizes. NULL: the coarsening has none. */
     const struct aggregation_level *(*nodes)(const void *state, int level);
+    /* A byte for each row: AMG_COARSE or AMG_FINE (classical/split.h). NULL: the coarsening has no such split. */
+    const uint8_t *(*split)(const void *state, int level);
     /* AMG_STAGES sums, which coarsen and renew add to. NULL: it does not tell. */
     double *(*stage_seconds)(void *state);
 } amg_coarsening;

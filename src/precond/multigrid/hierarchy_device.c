@@ -289,10 +289,15 @@ cleanup:
     return status;
 }
 
-/* Whether there are kernels for the options and the matrix: smoothers that need no levels in FP64. */
+/* Whether there are kernels for the options and the matrix: smoothers that need no levels in FP64 and no split on the
+   host, splits in parallel, and P^T. */
 static bool is_taken(const amg_hierarchy *h, const tess_matrix *a)
 {
-    return amg_device_ops_of(h->ctx) && device_csr_takes(a) && h->options.smoother != TESS_AMG_ILU0;
+    const tess_amg_options *o = &h->options;
+
+    return amg_device_ops_of(h->ctx) && device_csr_takes(a) && o->smoother != TESS_AMG_ILU0 &&
+           o->smoother != TESS_AMG_FC_JACOBI && o->split != TESS_AMG_SPLIT_RUGE_STUEBEN &&
+           o->restriction != TESS_AMG_RESTRICTION_AIR;
 }
 
 /* By the rule of amg_choose_coarsening; *block: the unknowns of a node. */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/spare_memory.h"
+#include "precond/multigrid/by_matrix.h"
 #include "precond/multigrid/choice.h"
 #include "precond/multigrid/cycle/columns.h"
 #include "precond/multigrid/device.h"
@@ -11,6 +12,10 @@
 
 /* Vectors that a trial may find: more from the same steps are less good. */
 enum { MODES_OF_A_TRIAL = 3 };
+/* Levels whose cycles leave less of an error are not compared with others. */
+#define GOOD_FACTOR 0.7
+/* Nor are those for convection with at most so many times the entries of the matrix. */
+#define MOST_FOR_CONVECTION 9.0
 /* With levels of more than so many times the entries of the matrix no more are looked for. */
 #define MOST_COMPLEX 4.0
 
@@ -25,6 +30,8 @@ typedef struct amg {
     amg_cycle cycle;
     amg_columns columns;          /* its vectors for several columns */
     amg_trial trial;              /* of the coarsening that auto did not take */
+    tess_amg_options asked;       /* as given; those of the hierarchy have no auto smoother, split, restriction */
+    amg_matrix_kind kind;         /* by which these were chosen */
     tess_amg_precision precision; /* the one asked for, or a higher one after a failure */
     bool for_fp32;                /* callers have FP32 vectors */
     bool negative;                /* the matrix has a negative trace */
@@ -81,6 +88,16 @@ static tess_status check_numbers(const tess_matrix *a, const tess_amg_options *o
     if (o->modes > 0 && o->coarsening == TESS_AMG_CLASSICAL) {
         return refuse(a, "use aggregation, or leave out amg.modes (--amg-modes)",
                       "classical coarsening takes no vectors");
+    }
+    if (o->coarsening != TESS_AMG_AUTO && o->coarsening != TESS_AMG_CLASSICAL &&
+        (o->restriction == TESS_AMG_RESTRICTION_AIR || o->smoother == TESS_AMG_FC_JACOBI ||
+         o->split == TESS_AMG_SPLIT_RUGE_STUEBEN)) {
+        return refuse(a, "use classical coarsening, or leave out amg.restriction, amg.split and fc-jacobi",
+                      "aggregation has no fine unknowns for air, fc-jacobi or ruge-stueben");
+    }
+    if (o->smoother == TESS_AMG_FC_JACOBI && o->restriction == TESS_AMG_RESTRICTION_TRANSPOSE) {
+        return refuse(a, "use amg.restriction air (--amg-restriction air), or another smoother",
+                      "fc-jacobi smooths only what air leaves");
     }
     if (o->modes > 0 && a->is_complex) { /* vectors would have to come in pairs v, i v */
         return refuse(a, "leave out amg.modes (--amg-modes)", "vectors are found for real matrices alone");
@@ -181,8 +198,10 @@ static void try_other(tess_precond *m)
     tess_status status = TESS_SUCCESS;
 
     own->trial = (amg_trial){.kind = TESS_AMG_AUTO};
+    if (own->kind >= AMG_MATRIX_CONVECTION && own->cycle.count > 1) { return; } /* aggregation fails there */
     if (!amg_is_doubtful(&first) || amg_predict_bytes(m->matrix) > tess_spare_memory()) { return; }
-    other.hierarchy.options = own->hierarchy.options;
+    other.hierarchy.options = own->asked;
+    amg_choose_plainly(&other.hierarchy.options);
     other.hierarchy.options.coarsening = amg_other_coarsening(own->hierarchy.coarsening->kind);
     TESS_TRY(amg_hierarchy_build(&other.hierarchy, m->matrix));
     TESS_TRY(open_levels(own, &other.hierarchy, &other.cycle));
@@ -190,6 +209,62 @@ static void try_other(tess_precond *m)
 cleanup:
     if (status != TESS_SUCCESS) { m->ctx->error = before; }
     close_candidate(&other);
+}
+
+/* Levels that were chosen for convection, where a few cycles show that they do little: the plain choice too, and the
+   better of both. */
+static void check_choice(tess_precond *m)
+{
+    const tess_error before = m->ctx->error;
+    amg *own = m->own;
+    amg_candidate other = {.hierarchy = {.ctx = m->ctx}, .cycle = {.ctx = m->ctx}};
+    double factor = 1.0, plain = 1.0;
+    bool large = false;
+    tess_status status = TESS_SUCCESS;
+
+    if (own->kind < AMG_MATRIX_CONVECTION) { return; }
+    TESS_TRY(amg_measure_factor(&own->cycle, m->matrix, &factor));
+    large = amg_operator_complexity(&own->cycle) > MOST_FOR_CONVECTION;
+    if ((factor <= GOOD_FACTOR && !large) || amg_predict_bytes(m->matrix) > tess_spare_memory()) { return; }
+    other.hierarchy.options = own->asked;
+    amg_choose_plainly(&other.hierarchy.options);
+    TESS_TRY(amg_hierarchy_build(&other.hierarchy, m->matrix));
+    TESS_TRY(open_levels(own, &other.hierarchy, &other.cycle));
+    TESS_TRY(amg_measure_factor(&other.cycle, m->matrix, &plain));
+    if ((plain <= GOOD_FACTOR || large) && amg_is_better(&own->cycle, factor, &other.cycle, plain)) {
+        const amg_candidate first = {own->hierarchy, own->cycle};
+
+        own->hierarchy = other.hierarchy;
+        own->cycle = other.cycle;
+        other = first;
+    }
+cleanup:
+    if (status != TESS_SUCCESS) { m->ctx->error = before; }
+    close_candidate(&other);
+}
+
+/* Levels for the first time, by the matrix. Factors that break down leave the plain choice. */
+static tess_status build_levels(tess_precond *m)
+{
+    amg *own = m->own;
+    amg_hierarchy *h = &own->hierarchy;
+    const tess_error before = m->ctx->error;
+    tess_status status = TESS_SUCCESS;
+
+    h->options = own->asked;
+    TESS_TRY(amg_choose_by_matrix(m->matrix, &h->options, &own->kind));
+    status = amg_hierarchy_build(h, m->matrix);
+    if (status == TESS_SUCCESS) { status = open_cycle(m); }
+    if (status != TESS_SINGULAR || own->kind == AMG_MATRIX_PLAIN) { goto cleanup; }
+    m->ctx->error = before;
+    close_all(own);
+    own->kind = AMG_MATRIX_PLAIN;
+    *h = (amg_hierarchy){.ctx = m->ctx, .options = own->asked};
+    amg_choose_plainly(&h->options);
+    TESS_TRY(amg_hierarchy_build(h, m->matrix));
+    status = open_cycle(m);
+cleanup:
+    return status;
 }
 
 /* Space for the near-nullspace and `most` columns more, which begins with the caller's or with constants. */
@@ -321,9 +396,12 @@ static tess_status set_up(tess_precond *m)
     if (renews) { TESS_TRY(renew_kept(m, &renewed)); }
     if (renewed) { return TESS_SUCCESS; }
     amg_cycle_close(&own->cycle);
-    TESS_TRY(renews ? amg_hierarchy_renew(h, m->matrix) : amg_hierarchy_build(h, m->matrix));
-    TESS_TRY(open_cycle(m));
-    if (!renews) {
+    if (renews) {
+        TESS_TRY(amg_hierarchy_renew(h, m->matrix));
+        TESS_TRY(open_cycle(m));
+    } else {
+        TESS_TRY(build_levels(m));
+        check_choice(m);
         try_other(m);
         status = add_modes(m);
     }
@@ -374,6 +452,7 @@ static tess_status create(tess_precond *m, const tess_precond_options *options)
     own->cycle.ctx = m->ctx;
     own->hierarchy = (amg_hierarchy){.ctx = m->ctx, .options = options->amg};
     TESS_TRY(copy_near_nullspace(m));
+    own->asked = own->hierarchy.options;
     if (options->amg.cycle == TESS_AMG_K) { m->ops = &precond_amg_on_host; }
     status = set_up(m);
 cleanup:
@@ -526,6 +605,9 @@ static void levels(const tess_precond *m, tess_amg_levels *out)
     out->raised = own->raised;
     out->coarsest_rank = c->rank;
     out->modes = own->modes;
+    out->smoother = own->hierarchy.options.smoother;
+    out->split = own->hierarchy.options.split;
+    out->restriction = own->hierarchy.options.restriction;
     out->coarsening_seconds = own->hierarchy.coarsening_seconds;
     out->product_seconds = own->hierarchy.product_seconds;
     out->storing_seconds = c->storing_seconds;

@@ -10,6 +10,7 @@
 #include "matrix/host_csr_rows.h"
 #include "matrix/row_sum.h"
 #include "precond/multigrid/classical/plan.h"
+#include "precond/multigrid/classical/restriction.h"
 #include "precond/multigrid/classical/split.h"
 #include "precond/multigrid/hierarchy.h"
 
@@ -254,6 +255,10 @@ static tess_status interpolate(tess_context *ctx, const classical *c, classical_
     TESS_TRY(number_split(ctx, own->n, own->split, &coarse));
     to.number = coarse.number;
     to.ncoarse = coarse.count;
+    if (c->options.restriction == TESS_AMG_RESTRICTION_AIR) {
+        if (!p->row_ptr) { status = amg_interpolate_from_one(ctx, &to, p); } /* ones, of any values */
+        goto cleanup;
+    }
     status = own->second ? interpolate_twice(ctx, &to, &coarse, own, p)
                          : interpolate_once(ctx, &to, coarse.list, &own->plan, p);
 cleanup:
@@ -322,6 +327,14 @@ static int64_t count_strong(const tess_context *ctx, const classical_level *own)
     return strong;
 }
 
+static tess_status make_split(tess_context *ctx, const classical *c, const host_csr *a, classical_level *own)
+{
+    const amg_graph g = {.n = own->n, .row_ptr = a->row_ptr, .col_ind = a->col_ind, .strong = own->strong};
+
+    if (c->options.split != TESS_AMG_SPLIT_RUGE_STUEBEN) { return amg_split(ctx, &g, c->options.seed, own->split); }
+    return amg_split_in_turn(ctx, &g, c->options.restriction == TESS_AMG_RESTRICTION_AIR, own->split);
+}
+
 static tess_status coarsen(tess_context *ctx, void *state, int level, const host_csr *a, host_csr *p)
 {
     classical *c = state;
@@ -339,9 +352,7 @@ static tess_status coarsen(tess_context *ctx, void *state, int level, const host
     }
     amg_add_seconds(&since, &c->seconds[AMG_STAGE_STRENGTH]);
     TESS_TRY(tess_stage_end(ctx, "strong couplings"));
-    TESS_TRY(amg_split(ctx,
-                       &(amg_graph){.n = own->n, .row_ptr = a->row_ptr, .col_ind = a->col_ind, .strong = own->strong},
-                       c->options.seed, own->split));
+    TESS_TRY(make_split(ctx, c, a, own));
     if (level < c->options.aggressive) { TESS_TRY(make_second_split(ctx, c, a, own)); }
     amg_add_seconds(&since, &c->seconds[AMG_STAGE_SPLIT]);
     TESS_TRY(tess_stage_end(ctx, "split"));
@@ -362,6 +373,35 @@ static tess_status renew(tess_context *ctx, void *state, int level, const host_c
     return status;
 }
 
+static tess_status make_restriction(tess_context *ctx, void *state, int level, const host_csr *a, const host_csr *p,
+                                    host_csr *r)
+{
+    const classical *c = state;
+    const classical_level *own = &c->level[level];
+    numbering coarse = {0};
+    amg_interpolation to = {.a = a, .split = own->split, .nrows = own->n};
+    tess_status status = TESS_SUCCESS;
+
+    if (c->options.restriction != TESS_AMG_RESTRICTION_AIR) {
+        host_csr_release(ctx, r);
+        return host_csr_transpose(ctx, p, r);
+    }
+    TESS_TRY(number_split(ctx, own->n, own->split, &coarse));
+    to.ncoarse = coarse.count;
+    status = r->row_ptr ? amg_restrict_again(ctx, &to, coarse.list, r) : amg_restrict_locally(ctx, &to, coarse.list, r);
+cleanup:
+    free_numbering(ctx, &coarse);
+    return status;
+}
+
+/* The unknowns that the next level has. */
+static const uint8_t *split_of(const void *state, int level)
+{
+    const classical_level *own = &((const classical *)state)->level[level];
+
+    return own->second ? own->second : own->split;
+}
+
 static double *stage_seconds(void *state)
 {
     return ((classical *)state)->seconds;
@@ -370,7 +410,9 @@ static double *stage_seconds(void *state)
 const amg_coarsening amg_classical = {.kind = TESS_AMG_CLASSICAL,
                                       .begin = begin,
                                       .coarsen = coarsen,
+                                      .restriction = make_restriction,
                                       .renew = renew,
                                       .end = end,
                                       .bytes = bytes,
+                                      .split = split_of,
                                       .stage_seconds = stage_seconds};

@@ -31,6 +31,12 @@ void amg_find_strong(const tess_context *ctx, const host_csr *a, double theta, d
  */
 tess_status amg_split(tess_context *ctx, const amg_graph *g, uint64_t seed, uint8_t *split);
 
+/*
+ * As Ruge and Stueben have it: first the unknowns that most others depend on. `second`: fine unknowns that depend on
+ * one another share a coarse one. More unknowns than PMIS, better placed; one thread of the host.
+ */
+tess_status amg_split_in_turn(tess_context *ctx, const amg_graph *g, bool second, uint8_t *split);
+
 /* number[i] of the coarse unknowns, in their order; -1 for others. Returns how many. */
 int64_t amg_number_coarse(int64_t n, const uint8_t *split, int32_t *number);
 

@@ -28,7 +28,8 @@ bool amg_columns_fit(const amg_cycle *c)
         const amg_cycle_level *level = &c->level[l];
 
         fits = (!level->factors || tess_precond_takes_columns(level->factors)) && takes(level->a) && takes(level->p) &&
-               takes(level->r) && takes(level->inverse) && takes(level->blocks);
+               takes(level->r) && takes(level->inverse) && takes(level->blocks) && takes(level->relax[0]) &&
+               takes(level->relax[1]);
     }
     return fits;
 }

@@ -130,7 +130,13 @@ cleanup:
     return status;
 }
 
-/* With factors: x := damping M r, and in *r what is left. */
+/* A product and a solve with factors cost about two products. */
+static int steps_with_factors(const level_pass *p)
+{
+    return (p->c->options.degree + 1) / 2;
+}
+
+/* With factors: x := damping M r, once or more, and in *r what is left. */
 static tess_status solve_first(const level_pass *p, void **r, void **other)
 {
     const amg_cycle_level *l = p->level;
@@ -138,7 +144,12 @@ static tess_status solve_first(const level_pass *p, void **r, void **other)
 
     TESS_TRY(amg_apply_factors(p->c, l, *r, l->x, p->state));
     if (l->damping != 1.0) { TESS_TRY(scale_vector(p, l->damping, l->x, l->x)); }
-    status = swap_after(run_step(p, &(step){.a = l->a, .x = l->x, .base = *r, .y = *other, .alpha = -1.0}), r, other);
+    TESS_TRY(swap_after(run_step(p, &(step){.a = l->a, .x = l->x, .base = *r, .y = *other, .alpha = -1.0}), r, other));
+    for (int i = 1; i < steps_with_factors(p); i++) {
+        TESS_TRY(amg_apply_factors(p->c, l, *r, *other, p->state));
+        TESS_TRY(add_vectors(p, l->damping, *other, 1.0, l->x));
+        TESS_TRY(run_step(p, &(step){.a = l->a, .x = *other, .base = *r, .y = *r, .alpha = -l->damping}));
+    }
 cleanup:
     return status;
 }
@@ -149,9 +160,13 @@ static tess_status solve_again(const level_pass *p, void **r, void **other, doub
     const amg_cycle_level *l = p->level;
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(run_step(p, &(step){.a = l->a, .x = *other, .base = *r, .y = *r, .alpha = -1.0}));
-    TESS_TRY(amg_apply_factors(p->c, l, *r, *other, p->state));
-    TESS_TRY(add_vectors(p, l->damping, *other, 1.0, l->x));
+    for (int i = 0; i < steps_with_factors(p); i++) {
+        const double step_length = i == 0 ? 1.0 : l->damping;
+
+        TESS_TRY(run_step(p, &(step){.a = l->a, .x = *other, .base = *r, .y = *r, .alpha = -step_length}));
+        TESS_TRY(amg_apply_factors(p->c, l, *r, *other, p->state));
+        TESS_TRY(add_vectors(p, l->damping, *other, 1.0, l->x));
+    }
     if (wide) { status = widen_vector(p, l->x, wide); }
 cleanup:
     return status;
@@ -206,6 +221,30 @@ cleanup:
     return status;
 }
 
+/* On fine unknowns twice, then on coarse ones; the correction e in z, which x has already. */
+static tess_status relax_in_turn(const level_pass *p, void *r, void *z, double *wide)
+{
+    static const int turn[] = {0, 0, 1};
+    enum { TURNS = sizeof turn / sizeof *turn };
+    const amg_cycle_level *l = p->level;
+    tess_status status = TESS_SUCCESS;
+
+    for (int i = 0; i < TURNS; i++) {
+        const bool ends = i + 1 == TURNS;
+
+        TESS_TRY(run_step(p, &(step){.a = l->a, .x = z, .base = r, .y = r, .alpha = -1.0}));
+        TESS_TRY(run_step(p, &(step){.a = l->relax[turn[i]],
+                                     .x = r,
+                                     .y = ends ? NULL : z,
+                                     .total = l->x,
+                                     .alpha = 1.0,
+                                     .gamma = 1.0,
+                                     .wide = ends ? wide : NULL}));
+    }
+cleanup:
+    return status;
+}
+
 /* From x = 0: x, and in *r what is left of the residual. */
 static tess_status smooth_first(const level_pass *p, void **r, void **other)
 {
@@ -214,6 +253,7 @@ static tess_status smooth_first(const level_pass *p, void **r, void **other)
 
     if (l->factors) { return solve_first(p, r, other); }
     if (l->blocks) { return solve_blocks_first(p, *r, *other); }
+    if (l->relax[0]) { return scale_vector(p, 0.0, *r, l->x); }
     TESS_TRY(scale_vector(p, l->omega[0], *r, l->x));
     TESS_TRY(smooth(p, r, other, false, NULL));
     status = swap_after(
@@ -232,6 +272,7 @@ static tess_status smooth_again(const level_pass *p, void **r, void **other, dou
 
     if (l->factors) { return solve_again(p, r, other, wide); }
     if (l->blocks) { return solve_blocks_again(p, *r, *other, wide); }
+    if (l->relax[0]) { return relax_in_turn(p, *r, *other, wide); }
     TESS_TRY(run_step(p, &(step){.a = l->a,
                                  .x = *other,
                                  .base = *r,

@@ -24,6 +24,7 @@ typedef struct amg_cycle_level {
     tess_precond *factors;    /* ILU(0) of S A S, with the smoother ilu0 */
     double damping;           /* of a step with them */
     tess_matrix *blocks;      /* S^-1 D^-1 S^-1 with the block diagonal D of A; with the smoother block-jacobi */
+    tess_matrix *relax[2];    /* diagonal: Jacobi on fine and on coarse unknowns; with the smoother fc-jacobi */
     double bound;             /* of the spectrum of S A S, or with blocks of D^-1 A */
     double omega[AMG_MAX_DEGREE];
     void *residual, *x, *other;    /* n values each of the vectors' precision */

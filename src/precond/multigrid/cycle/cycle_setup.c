@@ -10,6 +10,7 @@
 #include "precond/multigrid/cycle/cycle.h"
 #include "precond/multigrid/cycle/factors.h"
 #include "precond/multigrid/cycle/level_precision.h"
+#include "precond/multigrid/cycle/relaxations.h"
 #include "precond/multigrid/cycle/spectrum.h"
 #include "precond/multigrid/device.h"
 
@@ -215,6 +216,7 @@ static tess_status store_level(amg_cycle *c, const amg_hierarchy *h, const level
     TESS_TRY(amg_cycle_finish_level(c, l));
     if (!from->level->p.row_ptr) { TESS_TRY(amg_cycle_store_inverse(c, &a, &c->level[l])); }
     TESS_TRY(amg_factor_level(c, &a, &c->level[l]));
+    TESS_TRY(amg_make_relaxations(c, h, l, &a, &c->level[l]));
     status = amg_find_damping(c, &c->level[l]);
 cleanup:
     return status;
@@ -269,7 +271,7 @@ cleanup:
 static void choose_smoother(amg_cycle *c, const amg_hierarchy *h)
 {
     const tess_amg_smoother smoother = h->options.smoother;
-    bool diagonal = smoother == TESS_AMG_JACOBI;
+    bool diagonal = smoother == TESS_AMG_JACOBI || smoother == TESS_AMG_FC_JACOBI;
 
     c->has_blocks = amg_has_blocks(h);
     diagonal = diagonal || (smoother == TESS_AMG_BLOCK_JACOBI && !c->has_blocks); /* blocks of one row */
@@ -306,6 +308,8 @@ static void close_level(const amg_cycle *c, amg_cycle_level *l)
     tess_matrix_destroy(l->r);
     tess_matrix_destroy(l->inverse);
     tess_matrix_destroy(l->blocks);
+    tess_matrix_destroy(l->relax[0]);
+    tess_matrix_destroy(l->relax[1]);
     tess_precond_destroy(l->factors);
     for (size_t k = 0; k < sizeof vectors / sizeof *vectors; k++) {
         tess_device_release(c->ctx, vectors[k], l->n, tess_precision_bytes(c->vectors));
@@ -335,7 +339,7 @@ int64_t amg_level_bytes(const amg_cycle_level *l)
     const int64_t factors = l->factors ? tess_precond_bytes(l->factors) : 0;
 
     return matrix_bytes(l->a) + matrix_bytes(l->p) + matrix_bytes(l->r) + matrix_bytes(l->inverse) +
-           matrix_bytes(l->blocks) + factors;
+           matrix_bytes(l->blocks) + matrix_bytes(l->relax[0]) + matrix_bytes(l->relax[1]) + factors;
 }
 
 int64_t amg_cycle_bytes(const amg_cycle *c)

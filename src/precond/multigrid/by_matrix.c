@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "precond/multigrid/by_matrix.h"
+
+#include <math.h>
+
+#include "base/random.h"
+
+/* Rows that are looked at. */
+enum { SAMPLE = 4096 };
+/* Measured: docs/results/multigrid.md, "Smoothers by the matrix". Long rows, as in three dimensions, make levels of
+   Ruge and Stueben dense and incomplete factors slow. */
+static const double most_in_row = 12.0;
+static const double some_convection = 0.03, strong_convection = 0.8, rotated = 0.05, mixed_signs = 0.1;
+/* Products in a smoothing with two steps of incomplete factors. */
+enum { PLAIN_DEGREE = 2, TWO_STEPS = 4 };
+
+/* ---- facts ---- */
+
+/* a_ij, or 0, in a sorted row. */
+static double entry(const host_csr *a, int64_t i, int64_t j)
+{
+    int64_t low = a->row_ptr[i], high = a->row_ptr[i + 1];
+
+    while (low < high) {
+        const int64_t middle = low + (high - low) / 2;
+
+        if (a->col_ind[middle] == j) { return a->val[middle]; }
+        if (a->col_ind[middle] < j) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return 0.0;
+}
+
+/* Sums over entries off the diagonal. */
+typedef struct entry_sums {
+    double difference, sum;               /* |a_ij - a_ji|, |a_ij + a_ji| */
+    double scaled_difference, scaled_sum; /* with rows divided by the diagonal */
+    double other_sign, all;               /* magnitudes */
+} entry_sums;
+
+static void add_row(const host_csr *a, int64_t i, entry_sums *s)
+{
+    const double own = entry(a, i, i);
+
+    for (int64_t k = a->row_ptr[i]; k < a->row_ptr[i + 1]; k++) {
+        const int64_t j = a->col_ind[k];
+        const double there = a->val[k], back = j == i ? 0.0 : entry(a, j, i), its = entry(a, j, j);
+
+        if (j == i) { continue; }
+        s->difference += fabs(there - back);
+        s->sum += fabs(there + back);
+        s->scaled_difference += fabs(there * its - back * own);
+        s->scaled_sum += fabs(there * its + back * own);
+        s->all += fabs(there);
+        if (there * own > 0.0) { s->other_sign += fabs(there); }
+    }
+}
+
+static double ratio(double a, double b)
+{
+    return b > 0.0 && isfinite(a / b) ? a / b : 0.0;
+}
+
+void amg_find_matrix_facts(const host_csr *a, uint64_t seed, amg_matrix_facts *facts)
+{
+    const int64_t n = a->nrows, count = n < SAMPLE ? n : SAMPLE;
+    entry_sums s = {0};
+
+    for (int64_t k = 0; k < count; k++) {
+        add_row(a, count == n ? k : (int64_t)(tess_random_bits(seed, (uint64_t)k) % (uint64_t)n), &s);
+    }
+    *facts =
+        (amg_matrix_facts){.unsymmetry = fmin(ratio(s.difference, s.sum), ratio(s.scaled_difference, s.scaled_sum)),
+                           .other_sign = ratio(s.other_sign, s.all),
+                           .mean_row = n > 0 ? (double)host_csr_nnz(a) / (double)n : 0.0};
+}
+
+/* ---- choices ---- */
+
+amg_matrix_kind amg_kind_of(const amg_matrix_facts *facts)
+{
+    if (facts->mean_row > most_in_row) { return AMG_MATRIX_PLAIN; }
+    if (facts->unsymmetry >= some_convection) {
+        const bool strong = facts->unsymmetry >= strong_convection && facts->other_sign < mixed_signs;
+
+        return strong ? AMG_MATRIX_STRONG_CONVECTION : AMG_MATRIX_CONVECTION;
+    }
+    /* all of one sign: a mass matrix */
+    return facts->other_sign >= rotated && facts->other_sign <= 0.5 ? AMG_MATRIX_ANISOTROPIC : AMG_MATRIX_PLAIN;
+}
+
+/* What goes with the options that are given. */
+static void complete(tess_amg_options *o)
+{
+    if (o->smoother == TESS_AMG_FC_JACOBI && o->restriction == TESS_AMG_RESTRICTION_AUTO) {
+        o->restriction = TESS_AMG_RESTRICTION_AIR;
+    }
+    if (o->restriction == TESS_AMG_RESTRICTION_AIR) {
+        if (o->coarsening == TESS_AMG_AUTO) { o->coarsening = TESS_AMG_CLASSICAL; }
+        if (o->smoother == TESS_AMG_SMOOTHER_AUTO) { o->smoother = TESS_AMG_FC_JACOBI; }
+        if (o->split == TESS_AMG_SPLIT_AUTO) { o->split = TESS_AMG_SPLIT_RUGE_STUEBEN; }
+    }
+}
+
+void amg_choose_plainly(tess_amg_options *o)
+{
+    complete(o);
+    if (o->smoother == TESS_AMG_SMOOTHER_AUTO) { o->smoother = TESS_AMG_CHEBYSHEV; }
+    if (o->split == TESS_AMG_SPLIT_AUTO) { o->split = TESS_AMG_SPLIT_PMIS; }
+    if (o->restriction == TESS_AMG_RESTRICTION_AUTO) { o->restriction = TESS_AMG_RESTRICTION_TRANSPOSE; }
+}
+
+static void choose(amg_matrix_kind kind, tess_amg_options *o)
+{
+    switch (kind) {
+    case AMG_MATRIX_STRONG_CONVECTION: o->restriction = TESS_AMG_RESTRICTION_AIR; break;
+    case AMG_MATRIX_CONVECTION:
+        o->split = TESS_AMG_SPLIT_RUGE_STUEBEN;
+        o->smoother = TESS_AMG_ILU0;
+        break;
+    case AMG_MATRIX_ANISOTROPIC:
+        o->split = TESS_AMG_SPLIT_RUGE_STUEBEN;
+        o->smoother = TESS_AMG_ILU0;
+        if (o->degree == PLAIN_DEGREE) { o->degree = TWO_STEPS; }
+        if (o->aggressive < 0) { o->aggressive = 1; }
+        break;
+    case AMG_MATRIX_PLAIN: break;
+    }
+}
+
+static bool leaves_all(const tess_amg_options *o)
+{
+    return o->smoother == TESS_AMG_SMOOTHER_AUTO && o->split == TESS_AMG_SPLIT_AUTO &&
+           o->restriction == TESS_AMG_RESTRICTION_AUTO;
+}
+
+tess_status amg_choose_by_matrix(const tess_matrix *a, tess_amg_options *o, amg_matrix_kind *kind)
+{
+    host_csr rows = {0};
+    amg_matrix_facts facts;
+    tess_status status = TESS_SUCCESS;
+
+    *kind = AMG_MATRIX_PLAIN;
+    if (leaves_all(o) && a->ctx->device == TESS_DEVICE_CPU && !a->is_complex && a->nrows > o->coarsest) {
+        TESS_TRY(host_csr_from_matrix(a, &rows));
+        if (amg_choose_coarsening(o, &rows) == &amg_classical) {
+            amg_find_matrix_facts(&rows, o->seed, &facts);
+            *kind = amg_kind_of(&facts);
+            choose(*kind, o);
+        }
+    }
+    amg_choose_plainly(o);
+cleanup:
+    host_csr_release(a->ctx, &rows);
+    return status;
+}
