@@ -10,7 +10,9 @@ if TYPE_CHECKING:
 
 AmgCoarsening = Literal["auto", "classical", "aggregation", "plain"]
 AmgCycle = Literal["v", "w", "k"]
-AmgSmoother = Literal["chebyshev", "l1-jacobi", "jacobi", "ilu0", "block-jacobi"]
+AmgRestriction = Literal["auto", "transpose", "air"]
+AmgSmoother = Literal["chebyshev", "l1-jacobi", "jacobi", "ilu0", "block-jacobi", "auto", "fc-jacobi"]
+AmgSplit = Literal["auto", "pmis", "ruge-stueben"]
 Arithmetic = Literal["fp64", "fp32", "fp32x2"]
 Engine = Literal["auto", "plain", "graph", "single-kernel"]
 Format = Literal["csr", "ellr", "sell", "split", "composite", "dia", "tiles", "bsr", "packed", "auto"]
@@ -64,10 +66,14 @@ class PrecondOptions(TypedDict, total=False):
     """amg aggregation: find up to N vectors that A nearly maps to zero, by trial cycles (default 0)"""
     amg_precision: str | Sequence[str] | None
     """amg: auto, fp64, fp32, fp16, bf16 or fp8 (default auto); in which precision levels are stored; a list is ..."""
+    amg_restriction: AmgRestriction | None
+    """amg classical: auto, transpose or air (default auto); how residuals go to the next level; air: by local ..."""
     amg_seed: int | None
     """amg: seed of the random numbers of coarsening (default 1)"""
     amg_smoother: AmgSmoother | None
-    """amg: chebyshev, l1-jacobi, jacobi, ilu0 or block-jacobi (default chebyshev)"""
+    """amg: chebyshev, l1-jacobi, jacobi, ilu0, block-jacobi, auto or fc-jacobi (default auto); auto: on a host ..."""
+    amg_split: AmgSplit | None
+    """amg classical: auto, pmis or ruge-stueben (default auto); how the unknowns of the next level are found; ..."""
     amg_strength: float | Literal["auto"] | None
     """amg: a coupling counts from T times the strongest of its row (default 0.25; aggregation: 0, below the ..."""
     amg_truncation: int | None
@@ -138,8 +144,10 @@ class PrecondOptions(TypedDict, total=False):
     precond_amg_max_row_sum: float | None
     precond_amg_modes: int | None
     precond_amg_precision: str | Sequence[str] | None
+    precond_amg_restriction: AmgRestriction | None
     precond_amg_seed: int | None
     precond_amg_smoother: AmgSmoother | None
+    precond_amg_split: AmgSplit | None
     precond_amg_strength: float | Literal["auto"] | None
     precond_amg_truncation: int | None
     precond_block_jacobi_block_size: float | None
@@ -183,6 +191,8 @@ class PrecondOptions(TypedDict, total=False):
     precond_threshold_drop: float | None
     precond_threshold_fill: float | None
     precond_threshold_level: float | None
+    restriction: AmgRestriction | None
+    """amg classical: auto, transpose or air (default auto); how residuals go to the next level; air: by local ..."""
     role: str | None
     """storage P and arithmetic A (default fp64; gmres: inner_precision); block-jacobi also takes adaptive: for ..."""
     row: int | None
@@ -202,7 +212,9 @@ class PrecondOptions(TypedDict, total=False):
     schur_precondition: SaddleSchur | None
     """saddle: auto, local, selfp, lsc or user (default auto: by the rows of A); what stands for the Schur ..."""
     smoother: AmgSmoother | None
-    """amg: chebyshev, l1-jacobi, jacobi, ilu0 or block-jacobi (default chebyshev)"""
+    """amg: chebyshev, l1-jacobi, jacobi, ilu0, block-jacobi, auto or fc-jacobi (default auto); auto: on a host ..."""
+    split: AmgSplit | None
+    """amg classical: auto, pmis or ruge-stueben (default auto); how the unknowns of the next level are found; ..."""
     strength: float | Literal["auto"] | None
     """amg: a coupling counts from T times the strongest of its row (default 0.25; aggregation: 0, below the ..."""
     threshold: float | None

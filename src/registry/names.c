@@ -103,11 +103,14 @@ static const tess_named_value amg_precision_names[] = {{"auto", TESS_AMG_PRECISI
                                                        {"fp8", TESS_AMG_PRECISION_FP8},
                                                        {NULL, 0}};
 static const tess_named_value amg_cycle_names[] = {{"v", TESS_AMG_V}, {"w", TESS_AMG_W}, {"k", TESS_AMG_K}, {NULL, 0}};
-static const tess_named_value amg_smoother_names[] = {
-    {"auto", TESS_AMG_SMOOTHER_AUTO},  {"chebyshev", TESS_AMG_CHEBYSHEV},
-    {"l1-jacobi", TESS_AMG_L1_JACOBI}, {"jacobi", TESS_AMG_JACOBI},
-    {"ilu0", TESS_AMG_ILU0},           {"block-jacobi", TESS_AMG_BLOCK_JACOBI},
-    {"fc-jacobi", TESS_AMG_FC_JACOBI}, {NULL, 0}};
+static const tess_named_value amg_smoother_names[] = {{"chebyshev", TESS_AMG_CHEBYSHEV},
+                                                      {"l1-jacobi", TESS_AMG_L1_JACOBI},
+                                                      {"jacobi", TESS_AMG_JACOBI},
+                                                      {"ilu0", TESS_AMG_ILU0},
+                                                      {"block-jacobi", TESS_AMG_BLOCK_JACOBI},
+                                                      {"auto", TESS_AMG_SMOOTHER_AUTO},
+                                                      {"fc-jacobi", TESS_AMG_FC_JACOBI},
+                                                      {NULL, 0}};
 static const tess_named_value amg_split_names[] = {{"auto", TESS_AMG_SPLIT_AUTO},
                                                    {"pmis", TESS_AMG_SPLIT_PMIS},
                                                    {"ruge-stueben", TESS_AMG_SPLIT_RUGE_STUEBEN},

@@ -100,6 +100,7 @@ static void factors_take_fewer_iterations(void **state)
 
         options.precond.amg.coarsening = TESS_AMG_AUTO;
         options.precond.amg.coarsest = 40;
+        options.precond.amg.smoother = TESS_AMG_CHEBYSHEV;
         polynomial = solve_problem(problems[k], &options);
         options.precond.amg.smoother = TESS_AMG_ILU0;
         factors = solve_problem(problems[k], &options);

@@ -98,6 +98,33 @@ static void multigrid_of_columns(void **state)
     }
 }
 
+/* Relaxation of fine and of coarse unknowns in turn, and a restriction of its own; two steps with factors. */
+static void multigrid_for_convection_of_columns(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 4; k++) {
+        system_of s = make_system(oracle_convection2d(SIDE / 2, 0.3), 4);
+        tess_solve_options options = solve_options(TESS_SOLVER_BICGSTAB);
+        int64_t calls = 0;
+
+        options.precond.kind = TESS_PRECOND_AMG;
+        options.precond.amg.coarsening = TESS_AMG_CLASSICAL;
+        options.precond.amg.split = TESS_AMG_SPLIT_RUGE_STUEBEN;
+        options.precond.amg.restriction = k % 2 ? TESS_AMG_RESTRICTION_TRANSPOSE : TESS_AMG_RESTRICTION_AIR;
+        options.precond.amg.smoother = k % 2 ? TESS_AMG_ILU0 : TESS_AMG_FC_JACOBI;
+        options.precond.amg.degree = 4;
+        options.precond.amg.precision = k / 2 ? TESS_AMG_PRECISION_FP32 : TESS_AMG_PRECISION_FP64;
+        options.precond.amg.coarsest = 10;
+        options.monitor = count_calls;
+        options.monitor_user = &calls;
+        solve_by(&s, &options);
+        check_calls(&s, calls);
+        options.monitor = NULL;
+        check_columns(&s, &options);
+        discard_system(&s);
+    }
+}
+
 /* Blocks in every storage, in FP64 arithmetic; others take one column after another. 7 leaves a smaller block. */
 static void block_jacobi_of_columns(void **state)
 {
@@ -452,6 +479,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(methods_of_the_common_loop),
                                        cmocka_unit_test(multigrid_of_columns),
+                                       cmocka_unit_test(multigrid_for_convection_of_columns),
                                        cmocka_unit_test(block_jacobi_of_columns),
                                        cmocka_unit_test(other_preconditioners),
                                        cmocka_unit_test(polynomials_of_columns),
