@@ -426,10 +426,10 @@ tess_precond_options factor_options(tess_precond_kind kind)
     return options;
 }
 
-void apply_factors(const oracle_csr *a, const tess_precond_options *options, int threads, const double *r, double *z,
-                   tess_precond_factors *facts)
+void apply_factors_on(tess_device device, const oracle_csr *a, const tess_precond_options *options, int threads,
+                      const double *r, double *z, tess_precond_factors *facts)
 {
-    tess_context *ctx = open_device(threads);
+    tess_context *ctx = open_on(device, threads);
     tess_matrix *matrix = make_matrix(ctx, a);
     tess_precond *m = NULL;
 

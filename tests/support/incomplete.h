@@ -62,9 +62,15 @@ oracle_csr red_black(int64_t k);
 
 /* Defaults for a kind, but by level sets on every device, and as test_factorization has it. */
 tess_precond_options factor_options(tess_precond_kind kind);
-/* An application on a context with so many threads, and the facts about its factors. */
-void apply_factors(const oracle_csr *a, const tess_precond_options *options, int threads, const double *r, double *z,
-                   tess_precond_factors *facts);
+/* An application on a context of a device, or of the tests' device, with so many threads; the facts about its factors.
+ */
+void apply_factors_on(tess_device device, const oracle_csr *a, const tess_precond_options *options, int threads,
+                      const double *r, double *z, tess_precond_factors *facts);
+static inline void apply_factors(const oracle_csr *a, const tess_precond_options *options, int threads, const double *r,
+                                 double *z, tess_precond_factors *facts)
+{
+    apply_factors_on(TEST_DEVICE, a, options, threads, r, z, facts);
+}
 /* The most rows of an uncut triangle, where triangles are cut. */
 void choose_leaf(tess_precond_options *options, int64_t leaf);
 

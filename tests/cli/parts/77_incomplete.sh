@@ -44,7 +44,8 @@ json solve.json 'j["options"]["triangular"] == "sweeps:2" and j["iterations"] < 
 expect 0 solve $problem --solver cg --precond ic0 --triangular sweeps --precond-policy mean-range --json solve.json
 json solve.json 'j["options"]["triangular"] == "sweeps:3"'
 expect 0 solve $problem --solver cg --precond ic0 --factorization sweeps:4 --rtol 1e-10 --json solve.json
-json solve.json 'j["options"]["factorization"] == "sweeps:4" and j["factorization"] == "sweeps" and j["iterations"] < 60'
+json solve.json 'j["options"]["factorization"] == "sweeps:4" and j["iterations"] < 60'
+json solve.json 'j["factorization"] == "sweeps"'
 expect 0 solve $problem --solver cg --precond ic0 --triangular colors --rtol 1e-10 --json solve.json
 out_has '^factors +2 level sets below the diagonal, 2 above, in an order by colors$'
 json solve.json 'j["triangle_levels"] == [2, 2] and j["options"]["triangular"] == "colors"'
