@@ -7,6 +7,7 @@
 
 #include "auto/error_rows.h"
 #include "auto/refined_inverse.h"
+#include "base/blas_calls.h"
 #include "matrix/assembled.h"
 
 /* ||D^-1 A||_1 = max_j sum_i |a_ij| / d_i; sums: n values. */
@@ -34,14 +35,15 @@ static tess_status inverse_norm1(const tess_precond *m, const double *row_size, 
 {
     const lapack_int n = (lapack_int)m->n;
     double *vector = work + m->n;
-    lapack_int kase = 0, isave[3] = {0};
+    lapack_int kase = 0, isave[3] = {0}, info = 0;
     tess_status status = TESS_SUCCESS;
 
     *norm = 0.0;
     memset(vector, 0, (size_t)m->n * sizeof *vector); /* LAPACKE looks for NaN in what it does not read */
     for (;;) {
-        (void)LAPACKE_dlacn2(n, work, vector, signs, norm, &kase, isave);
-        if (kase == 0) { break; }
+        TESS_LAPACK(info, LAPACKE_dlacn2(n, work, vector, signs, norm, &kase, isave));
+        if (info != 0) { *norm = NAN; } /* a NaN in the vector */
+        if (kase == 0 || info != 0) { break; }
         for (int64_t i = 0; i < m->n && kase == 1; i++) {
             vector[i] *= row_size[i];
         }

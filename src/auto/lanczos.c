@@ -4,6 +4,8 @@
 #include <lapacke.h>
 #include <math.h>
 
+#include "base/blas_calls.h"
+
 tess_status lanczos_allocate(tess_context *ctx, int64_t capacity, lanczos_record *out)
 {
     tess_status status = TESS_SUCCESS;
@@ -53,13 +55,11 @@ void lanczos_note(lanczos_record *t, const method_solver *running)
 static double eigenvalue(const lanczos_record *t, int64_t number, double *found, lapack_int *places)
 {
     const lapack_int n = (lapack_int)t->count, k = (lapack_int)number;
-    lapack_int count = 0, splits = 0;
+    lapack_int count = 0, splits = 0, info = 0;
 
-    if (LAPACKE_dstebz('I', 'E', n, 0.0, 0.0, k, k, 0.0, t->diagonal, t->beside, &count, &splits, found, places,
-                       places + n) != 0 ||
-        count < 1) {
-        return NAN;
-    }
+    TESS_LAPACK(info, LAPACKE_dstebz('I', 'E', n, 0.0, 0.0, k, k, 0.0, t->diagonal, t->beside, &count, &splits, found,
+                                     places, places + n));
+    if (info != 0 || count < 1) { return NAN; }
     return found[0];
 }
 

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/blas_calls.h"
+
 /* A refined solve goes on while the residual falls to this share of the last, and ends at the next share of the first;
    above the third share, it has failed. */
 #define REFINED_SHARE 0.5
@@ -92,15 +94,16 @@ static tess_status spread_of(refined_inverse *v, double *estimator, double *spre
 {
     const int64_t n = v->m->n;
     double *vector = estimator + n, *column_size = vector + n;
-    lapack_int kase = 0, isave[3] = {0};
+    lapack_int kase = 0, isave[3] = {0}, info = 0;
     tess_status status = TESS_SUCCESS;
 
     *spread = 0.0;
     memset(estimator, 0, 2 * (size_t)n * sizeof *estimator);
     find_column_sizes(v->a, v->size, column_size);
     while (v->valid) {
-        (void)LAPACKE_dlacn2((lapack_int)n, estimator, vector, v->signs, spread, &kase, isave);
-        if (kase == 0) { break; }
+        TESS_LAPACK(info, LAPACKE_dlacn2((lapack_int)n, estimator, vector, v->signs, spread, &kase, isave));
+        if (info != 0) { v->valid = false; } /* NaN */
+        if (kase == 0 || info != 0) { break; }
         for (int64_t i = 0; i < n && kase == 2; i++) {
             vector[i] *= v->uncertain[i];
         }

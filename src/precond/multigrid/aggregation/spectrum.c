@@ -4,6 +4,7 @@
 
 #include <lapacke.h>
 
+#include "base/blas_calls.h"
 #include "base/random.h"
 #include "matrix/assemble.h"
 #include "precond/multigrid/aggregation/aggregation.h"
@@ -21,12 +22,14 @@ static bool is_exhausted(const double *alpha, double beta)
 double aggregation_largest(int steps, double *alpha, double *beta)
 {
     int count = 0;
+    lapack_int info = 0;
 
     while (count < steps && (count == 0 || !is_exhausted(alpha, beta[count - 1]))) {
         count += 1;
     }
     /* the eigenvalues of the tridiagonal matrix ascend */
-    if (count == 0 || LAPACKE_dsterf(count, alpha, beta) != 0) { return 0.0; }
+    TESS_LAPACK(info, LAPACKE_dsterf(count, alpha, beta));
+    if (count == 0 || info != 0) { return 0.0; }
     if (alpha[count - 1] < 0.0 && isfinite(alpha[0])) { return -alpha[0]; }
     return alpha[count - 1] > 0.0 && isfinite(alpha[count - 1]) ? alpha[count - 1] : 0.0;
 }

@@ -4,6 +4,7 @@
 #include <lapacke.h>
 #include <math.h>
 
+#include "base/blas_calls.h"
 #include "base/random.h"
 #include "precond/multigrid/cycle/factors.h"
 
@@ -140,6 +141,7 @@ static tess_status estimate(const amg_cycle *c, const amg_cycle_level *l, double
     const size_t size = tess_precision_bytes(c->vectors);
     lanczos z = {.c = c, .l = l, .v = l->x, .before = l->other, .w = l->residual, .sign = c->negative ? -1.0 : 1.0};
     bool ended = false;
+    lapack_int info = 0;
     tess_status status = TESS_SUCCESS;
 
     if (l->blocks) { TESS_TRY(tess_device_allocate(c->ctx, l->n, size, &z.z)); }
@@ -150,7 +152,8 @@ static tess_status estimate(const amg_cycle *c, const amg_cycle_level *l, double
     for (int k = 0; k < z.count && !z.z; k++) {
         z.alpha[k] *= z.sign;
     }
-    if (LAPACKE_dsterf(z.count, z.alpha, z.beta) == 0) { *largest = z.alpha[z.count - 1]; }
+    TESS_LAPACK(info, LAPACKE_dsterf(z.count, z.alpha, z.beta));
+    if (info == 0) { *largest = z.alpha[z.count - 1]; }
 cleanup:
     tess_device_release(c->ctx, z.z, l->n, size);
     return status;
