@@ -21,7 +21,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 # A value of each type that is not its default.
 VALUES = {"bytes": "500M", "seed": "7", "flag": "1", "text": "some.file", "role": "fp32/fp64", "precision": "fp32",
           "schedule": "fp32:20,mixed,fp64", "precisions": "fp32,fp16", "policy": "mean-3std:0.25",
-          "levels": "fp64,fp16:scaled", "share": "at-most-one"}
+          "levels": "fp64,fp16:scaled", "share": "at-most-one", "triangular": "sweeps:2",
+          "factorization": "sweeps:4"}
 SOLVERS = ["cg", "gmres", "minres", "idr", "lsqr", "auto", "jacobi"]
 PRECONDS = ["ilu0", "none", "amg", "block-jacobi", "lu", "polynomial", "auto", "jacobi-sweeps"]
 MOST = 4  # methods for an option
