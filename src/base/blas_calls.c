@@ -16,6 +16,16 @@ static pthread_once_t looked = PTHREAD_ONCE_INIT;
 static int kind = NOT_OPENBLAS;
 static pthread_mutex_t turns = PTHREAD_MUTEX_INITIALIZER;
 
+static void before_fork(void)
+{
+    pthread_mutex_lock(&turns);
+}
+
+static void after_fork(void)
+{
+    pthread_mutex_unlock(&turns);
+}
+
 static void look(void)
 {
     void *const address = dlsym(RTLD_DEFAULT, "openblas_get_parallel");
@@ -23,6 +33,7 @@ static void look(void)
 
     memcpy(&get_parallel, &address, sizeof address); /* POSIX: a function's address comes as that of an object */
     if (get_parallel) { kind = get_parallel(); }
+    (void)pthread_atfork(before_fork, after_fork, after_fork); /* a child has no thread that could end a turn */
 }
 
 int tess_blas_begin(void)

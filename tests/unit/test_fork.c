@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Solves in processes that are forked after a solve with several threads: they end, with the same bits. */
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "precond/direct/mumps.h"
 #include "support/solve.h"
 
 /* More than HOST_SERIAL_WORK, so that loops have several threads; a child that hangs ends after CHILD_SECONDS. */
-enum { SIDE = 130, N = SIDE * SIDE, CHILD_SECONDS = 20, ITERATIONS = 5 };
+enum { SIDE = 130, N = SIDE * SIDE, CHILD_SECONDS = 20, ITERATIONS = 5, FORKS = 12 };
 
 static tess_context *open_host(int threads)
 {
@@ -114,9 +117,61 @@ static void a_child_makes_contexts(void **state)
     oracle_free(&laplacian);
 }
 
+typedef struct busy_thread {
+    tess_context *ctx;
+    tess_matrix *a;
+    atomic_bool ends;
+    bool fine;
+} busy_thread;
+
+static void *factor_often(void *given)
+{
+    static double x[N];
+    busy_thread *t = given;
+
+    while (!t->ends) {
+        t->fine = solve(t->ctx, t->a, "cholesky", x) && t->fine;
+    }
+    return NULL;
+}
+
+/* The lock of MUMPS is free in the child, whoever had it. */
+static void a_child_factors_while_a_thread_does(void **state)
+{
+    static double x[N];
+    oracle_csr laplacian = oracle_laplace2d(SIDE);
+    busy_thread busy = {.ctx = open_host(1), .fine = true};
+    tess_context *ctx = open_host(1);
+    tess_matrix *a = make_matrix(ctx, &laplacian);
+    pthread_t thread;
+
+    (void)state;
+    if (!mumps_is_here()) { skip(); }
+    busy.a = make_matrix(busy.ctx, &laplacian);
+    assert_int_equal(pthread_create(&thread, NULL, factor_often, &busy), 0);
+    for (int k = 0; k < FORKS; k++) {
+        const pid_t child = fork();
+
+        if (child == 0) {
+            alarm(CHILD_SECONDS);
+            _exit(solve(ctx, a, "cholesky", x) ? 0 : 1);
+        }
+        assert_int_equal(status_of(child), 0);
+    }
+    busy.ends = true;
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_true(busy.fine);
+    tess_matrix_destroy(busy.a);
+    tess_context_destroy(busy.ctx);
+    tess_matrix_destroy(a);
+    tess_context_destroy(ctx);
+    oracle_free(&laplacian);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_child_solves), cmocka_unit_test(a_child_makes_contexts)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_child_solves), cmocka_unit_test(a_child_makes_contexts),
+                                       cmocka_unit_test(a_child_factors_while_a_thread_does)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

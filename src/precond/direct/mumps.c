@@ -120,8 +120,21 @@ static mumps_reply read_reply(const MUMPS_INT *infog, size_t value)
 #undef CALL
 #undef NAMED
 
+/* A fork waits for the call of another thread: the child has a MUMPS that is not amid a call, and a free lock. */
+static void before_fork(void)
+{
+    pthread_mutex_lock(&one_at_a_time);
+}
+
+static void after_fork(void)
+{
+    pthread_mutex_unlock(&one_at_a_time);
+}
+
 static void load(void)
 {
+    tess_blas_end(tess_blas_begin()); /* its lock is taken after ours, at a fork too: so it registers first */
+    (void)pthread_atfork(before_fork, after_fork, after_fork);
     module = tess_module_symbol(FACTORS_MODULE_FILE, FACTORS_MODULE_SYMBOL, problem, sizeof problem);
     if (module && module->version != FACTORS_MODULE_VERSION) { module = NULL; }
 }

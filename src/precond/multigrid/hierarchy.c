@@ -60,6 +60,8 @@ static bool coarsens(const amg_level *fine)
 /* Levels from the finest, until one is small or does not become smaller. */
 static tess_status add_levels(amg_hierarchy *h)
 {
+    const double of_finest = (double)host_csr_nnz(&h->level[0].a);
+    double entries = of_finest;
     tess_status status = TESS_SUCCESS;
 
     for (int l = 0; l + 1 < h->options.max_levels && h->level[l].a.nrows > h->options.coarsest; l++) {
@@ -76,6 +78,13 @@ static tess_status add_levels(amg_hierarchy *h)
         TESS_TRY(galerkin(h, l, &h->level[l + 1].a));
         amg_add_seconds(&since, &h->product_seconds);
         h->count += 1;
+        entries += (double)host_csr_nnz(&h->level[l + 1].a);
+        if (h->most_entries > 0.0 && entries > h->most_entries * of_finest) {
+            h->too_large = true;
+            status = tess_fail(h->ctx, TESS_OUT_OF_RANGE, "leave the choice of the levels to the library",
+                               "amg: the levels have more than %g times the entries of the matrix", h->most_entries);
+            goto cleanup;
+        }
     }
 cleanup:
     return status;

@@ -16,6 +16,8 @@ enum { MODES_OF_A_TRIAL = 3 };
 #define GOOD_FACTOR 0.7
 /* Nor are those for convection with at most so many times the entries of the matrix. */
 #define MOST_FOR_CONVECTION 9.0
+/* With more, which graphs without a geometry have, the set-up for convection ends, and the plain choice follows. */
+#define END_FOR_CONVECTION 12.0
 /* With levels of more than so many times the entries of the matrix no more are looked for. */
 #define MOST_COMPLEX 4.0
 
@@ -253,9 +255,10 @@ static tess_status build_levels(tess_precond *m)
 
     h->options = own->asked;
     TESS_TRY(amg_choose_by_matrix(m->matrix, &h->options, &own->kind));
+    if (own->kind >= AMG_MATRIX_CONVECTION) { h->most_entries = END_FOR_CONVECTION; }
     status = amg_hierarchy_build(h, m->matrix);
     if (status == TESS_SUCCESS) { status = open_cycle(m); }
-    if (status != TESS_SINGULAR || own->kind == AMG_MATRIX_PLAIN) { goto cleanup; }
+    if ((status != TESS_SINGULAR && !h->too_large) || own->kind == AMG_MATRIX_PLAIN) { goto cleanup; }
     m->ctx->error = before;
     close_all(own);
     own->kind = AMG_MATRIX_PLAIN;
