@@ -200,13 +200,28 @@ static void append_list(step_list list, const matrix_facts *f, const tess_solve_
     }
 }
 
+/* Whether M of a symmetric A is not: CG and MINRES are no methods for it. Thresholds drop entries of L and U apart. */
+static bool loses_symmetry(const tess_precond_options *p)
+{
+    const bool air = p->amg.restriction == TESS_AMG_RESTRICTION_AIR || p->amg.smoother == TESS_AMG_FC_JACOBI;
+
+    switch (p->kind) {
+    case TESS_PRECOND_ILUT:
+    case TESS_PRECOND_ISAI: return true;
+    case TESS_PRECOND_AMG:
+    case TESS_PRECOND_SADDLE: return air;
+    default: return false;
+    }
+}
+
 static void list_steps(matrix_family family, const matrix_facts *f, const tess_solve_options *o, ladder *out)
 {
     const bool chosen = o->precond.kind == TESS_PRECOND_AUTO;
+    const matrix_family of_named = loses_symmetry(&o->precond) ? FAMILY_GENERAL : family;
 
     *out = (ladder){.family = family};
     if (chosen && is_triangular(f)) { append_list((step_list){triangle, COUNT(triangle)}, f, o, out); }
-    append_list(chosen ? list_of(family, f) : (step_list){named[family], COUNT(named[family])}, f, o, out);
+    append_list(chosen ? list_of(family, f) : (step_list){named[of_named], COUNT(named[of_named])}, f, o, out);
 }
 
 /* Convection that leaves diffusion no say: rows follow one another, which ILU(0) knows and multigrid does not. On grids

@@ -137,6 +137,26 @@ static void a_named_preconditioner_stays(void **state)
     assert_int_equal(l.step[1].solver, TESS_SOLVER_GMRES);
 }
 
+/* CG and MINRES need a symmetric M. */
+static void an_unsymmetric_preconditioner_has_its_methods(void **state)
+{
+    const matrix_facts f = SPD(1000, 5000, 60);
+    const tess_precond_kind kinds[] = {TESS_PRECOND_ILUT, TESS_PRECOND_ISAI, TESS_PRECOND_AMG, TESS_PRECOND_SADDLE};
+    ladder l;
+
+    (void)state;
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        tess_solve_options options = automatic();
+
+        options.precond.kind = kinds[k];
+        options.precond.amg.restriction = TESS_AMG_RESTRICTION_AIR;
+        make_ladder(rates_of_kind(RATES_GPU), family_of(&f), &f, &options, &l);
+        assert_int_equal(l.count, 2);
+        assert_int_equal(l.step[0].solver, TESS_SOLVER_BICGSTAB);
+        assert_int_equal(l.step[1].solver, TESS_SOLVER_GMRES);
+    }
+}
+
 /* Within a factor of 2 of what rates.c cites. */
 /* Whatever the library of a step with factors reports, a step follows; a fault of the steps without one ends the solve.
  */
@@ -283,6 +303,7 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(attempts_are_in_this_order),
                                        cmocka_unit_test(sorting_keeps_all_steps),
                                        cmocka_unit_test(a_named_preconditioner_stays),
+                                       cmocka_unit_test(an_unsymmetric_preconditioner_has_its_methods),
                                        cmocka_unit_test(a_failed_library_is_passed_over),
                                        cmocka_unit_test(complex_matrices_have_costs_of_their_own),
                                        cmocka_unit_test(estimates_meet_measurements),

@@ -443,9 +443,58 @@ static void new_values_keep_patterns(void **state)
     tess_context_destroy(ctx);
 }
 
+/* A set-up ends after the level with which the entries pass the limit, and can be closed. */
+static void levels_that_grow_end_a_setup(void **state)
+{
+    const double limits[] = {1.5, 12.0}; /* the levels have 3 times the entries of the matrix */
+    tess_context *ctx = open_cpu(1);
+    tess_matrix *matrix = NULL;
+
+    (void)state;
+    assert_ok(ctx, create_problem(ctx, "recirc2d 60 1 1e-5", &matrix));
+    for (int k = 0; k < 2; k++) {
+        amg_hierarchy h = {.ctx = ctx, .most_entries = limits[k]};
+        amg_matrix_kind kind = AMG_MATRIX_PLAIN;
+        tess_precond_options options;
+
+        tess_precond_options_init(&options);
+        h.options = options.amg;
+        assert_ok(ctx, amg_choose_by_matrix(matrix, &h.options, &kind));
+        assert_int_equal(kind, AMG_MATRIX_STRONG_CONVECTION);
+        assert_int_equal(amg_hierarchy_build(&h, matrix), k == 0 ? TESS_OUT_OF_RANGE : TESS_SUCCESS);
+        assert_int_equal(h.too_large, k == 0);
+        assert_true(k == 0 ? h.count == 2 : h.count > 2);
+        amg_hierarchy_close(&h);
+    }
+    tess_matrix_destroy(matrix);
+    tess_context_destroy(ctx);
+}
+
+/* An unsymmetric matrix has no vectors to be found: it chooses as without the wish for them. */
+static void a_wish_for_vectors_keeps_the_choice(void **state)
+{
+    tess_context *ctx = open_cpu(1);
+    tess_matrix *matrix = NULL;
+    amg_matrix_kind kind = AMG_MATRIX_PLAIN;
+    tess_precond_options options;
+
+    (void)state;
+    assert_ok(ctx, create_problem(ctx, "recirc2d 60 1 1e-5", &matrix));
+    tess_precond_options_init(&options);
+    options.amg.modes = 3;
+    assert_ok(ctx, amg_choose_by_matrix(matrix, &options.amg, &kind));
+    assert_int_equal(kind, AMG_MATRIX_STRONG_CONVECTION);
+    assert_int_equal(options.amg.modes, 0);
+    assert_int_equal(options.amg.restriction, TESS_AMG_RESTRICTION_AIR);
+    tess_matrix_destroy(matrix);
+    tess_context_destroy(ctx);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(fine_unknowns_share_coarse_ones),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(levels_that_grow_end_a_setup),
+                                       cmocka_unit_test(a_wish_for_vectors_keeps_the_choice),
+                                       cmocka_unit_test(fine_unknowns_share_coarse_ones),
                                        cmocka_unit_test(five_points_make_a_checkerboard),
                                        cmocka_unit_test(restriction_does_not_see_near_errors),
                                        cmocka_unit_test(flow_along_lines_is_solved_at_once),

@@ -92,14 +92,20 @@ amg_matrix_kind amg_kind_of(const amg_matrix_facts *facts)
     return facts->other_sign >= rotated && facts->other_sign <= 0.5 ? AMG_MATRIX_ANISOTROPIC : AMG_MATRIX_PLAIN;
 }
 
+bool amg_needs_classical(const tess_amg_options *o)
+{
+    return o->restriction == TESS_AMG_RESTRICTION_AIR || o->smoother == TESS_AMG_FC_JACOBI ||
+           o->split == TESS_AMG_SPLIT_RUGE_STUEBEN;
+}
+
 /* What goes with the options that are given. */
 static void complete(tess_amg_options *o)
 {
+    if (o->coarsening == TESS_AMG_AUTO && amg_needs_classical(o)) { o->coarsening = TESS_AMG_CLASSICAL; }
     if (o->smoother == TESS_AMG_FC_JACOBI && o->restriction == TESS_AMG_RESTRICTION_AUTO) {
         o->restriction = TESS_AMG_RESTRICTION_AIR;
     }
     if (o->restriction == TESS_AMG_RESTRICTION_AIR) {
-        if (o->coarsening == TESS_AMG_AUTO) { o->coarsening = TESS_AMG_CLASSICAL; }
         if (o->smoother == TESS_AMG_SMOOTHER_AUTO) { o->smoother = TESS_AMG_FC_JACOBI; }
         if (o->split == TESS_AMG_SPLIT_AUTO) { o->split = TESS_AMG_SPLIT_RUGE_STUEBEN; }
     }
@@ -141,14 +147,17 @@ tess_status amg_choose_by_matrix(const tess_matrix *a, tess_amg_options *o, amg_
 {
     host_csr rows = {0};
     amg_matrix_facts facts;
+    tess_amg_options without_modes = *o;
     tess_status status = TESS_SUCCESS;
 
     *kind = AMG_MATRIX_PLAIN;
     if (leaves_all(o) && a->ctx->device == TESS_DEVICE_CPU && !a->is_complex && a->nrows > o->coarsest) {
         TESS_TRY(host_csr_from_matrix(a, &rows));
-        if (amg_choose_coarsening(o, &rows) == &amg_classical) {
-            amg_find_matrix_facts(&rows, o->seed, &facts);
+        amg_find_matrix_facts(&rows, o->seed, &facts);
+        if (facts.unsymmetry >= some_convection) { without_modes.modes = 0; } /* none are found */
+        if (amg_choose_coarsening(&without_modes, &rows) == &amg_classical) {
             *kind = amg_kind_of(&facts);
+            if (without_modes.modes != o->modes && *kind != AMG_MATRIX_PLAIN) { o->modes = 0; }
             choose(*kind, o);
         }
     }

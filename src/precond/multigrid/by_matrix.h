@@ -30,5 +30,7 @@ amg_matrix_kind amg_kind_of(const amg_matrix_facts *facts);
 tess_status amg_choose_by_matrix(const tess_matrix *a, tess_amg_options *options, amg_matrix_kind *kind);
 /* The choice without a look at the matrix. */
 void amg_choose_plainly(tess_amg_options *options);
+/* Whether an option is given that only classical coarsening has. */
+bool amg_needs_classical(const tess_amg_options *options);
 
 #endif

@@ -33,8 +33,8 @@ typedef struct amg_hierarchy {
     void *state;      /* the coarsening's own */
     const struct amg_coarsening *coarsening;
     struct amg_device *device; /* levels of a GPU (device.h); then level[] has only their sizes. NULL: of the host */
-    double most_entries; /* of all levels of a host over those of the finest; 0: any number */
-    bool too_large;      /* a set-up ended with TESS_OUT_OF_RANGE, since there were more */
+    double most_entries;       /* of all levels of a host over those of the finest; 0: any number */
+    bool too_large;            /* a set-up ended with TESS_OUT_OF_RANGE, since there were more */
     double coarsening_seconds, product_seconds; /* of the last set-up or renewal */
     double stage_seconds[AMG_STAGES];           /* the same by stages; zeros: the coarsening does not tell */
 } amg_hierarchy;

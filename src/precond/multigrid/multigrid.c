@@ -87,13 +87,11 @@ static tess_status check_numbers(const tess_matrix *a, const tess_amg_options *o
     if (o->modes < 0 || o->modes >= TESS_MAX_NEAR_NULLSPACE) {
         return refuse(a, "use 0 to 15", "the number of modes is out of range");
     }
-    if (o->modes > 0 && o->coarsening == TESS_AMG_CLASSICAL) {
+    if (o->modes > 0 && (o->coarsening == TESS_AMG_CLASSICAL || amg_needs_classical(o))) {
         return refuse(a, "use aggregation, or leave out amg.modes (--amg-modes)",
                       "classical coarsening takes no vectors");
     }
-    if (o->coarsening != TESS_AMG_AUTO && o->coarsening != TESS_AMG_CLASSICAL &&
-        (o->restriction == TESS_AMG_RESTRICTION_AIR || o->smoother == TESS_AMG_FC_JACOBI ||
-         o->split == TESS_AMG_SPLIT_RUGE_STUEBEN)) {
+    if (o->coarsening != TESS_AMG_AUTO && o->coarsening != TESS_AMG_CLASSICAL && amg_needs_classical(o)) {
         return refuse(a, "use classical coarsening, or leave out amg.restriction, amg.split and fc-jacobi",
                       "aggregation has no fine unknowns for air, fc-jacobi or ruge-stueben");
     }
