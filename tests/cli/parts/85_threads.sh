@@ -28,7 +28,15 @@ if [ -n "${TESSERA_FAILING_MALLOC:-}" ]; then
     done
 fi
 
-gnu_openmp() { OMP_DISPLAY_ENV=verbose "$tool" --version 2>&1 | grep -q GOMP_SPINCOUNT; }
+# Of the tool itself: a BLAS may bring GNU's beside LLVM's.
+gnu_openmp()
+{
+    case $(OMP_DISPLAY_ENV=verbose "$tool" --version 2>&1) in
+    *KMP_*) false ;;
+    *GOMP_SPINCOUNT*) true ;;
+    *) false ;;
+    esac
+}
 
 # The same by a limit of address space: 300 stacks of 8 MB do not fit. LLVM's runtime takes more for a thread than the
 # probe can see.
