@@ -99,7 +99,7 @@ class PrecondOptions(TypedDict, total=False):
     factor_memory: int | str | None
     """lu, cholesky: most memory of the factorization, such as 500M or 8G (default: half of what is free)"""
     factorization: str | None
-    """ilu0, ic0: auto, host, device or sweeps (default auto); where factors are computed: by one thread of the ..."""
+    """incomplete factors: auto, host, device or sweeps (default auto); where factors are computed: by one ..."""
     fill: float | None
     """F of precond ilut:T:F, ict:T:F"""
     filter: float | None
@@ -220,7 +220,7 @@ class PrecondOptions(TypedDict, total=False):
     threshold: float | None
     """fsai, isai: entries of A below T times the largest of their row, off the diagonal and scaled by it, do ..."""
     triangular: str | None
-    """ilu0, ic0: auto, levels, blocks, merged, sweeps or colors (default auto); how triangles are solved: one ..."""
+    """incomplete factors: auto, levels, blocks, merged, sweeps or colors (default auto); how triangles are ..."""
     truncation: int | None
     """amg: most entries of a row of the interpolation (default 5); 0: all"""
 
