@@ -25,12 +25,16 @@ def _answers(raised):
             while True:
                 try:
                     while True:
-                        yield 1 if raised else 0
-                except GeneratorExit:
-                    return
-                except BaseException as error:
+                        try:
+                            while True:
+                                yield 1 if raised else 0
+                        except GeneratorExit:
+                            return
+                        except BaseException as error:
+                            raised.append(error)
+                except BaseException as error:  # of another signal, while the first was noted
                     raised.append(error)
-        except BaseException as error:  # of another signal, while the first was noted
+        except BaseException as error:  # and of a third, while the second was
             raised.append(error)
 
 
