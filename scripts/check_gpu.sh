@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# check_gpu.sh BUILD_DIR [LOG_DIR]: what must hold on a machine with a GPU: every test of the device, and compute-sanitizer on small
-# solves. Prints a line for each, as docs/results/raw/*/tests.txt has them. BUILD_DIR may have been built on another machine. JOBS of them
-# run at a time (1); those that need the device for themselves run alone.
+# check_gpu.sh BUILD_DIR [LOG_DIR]: what must hold on a machine with a GPU: every test of the device, and
+# compute-sanitizer on small solves. Prints a line for each, as docs/results/raw/*/tests.txt has them. BUILD_DIR may have
+# been built on another machine. JOBS of them run at a time (1); those that need the device for themselves run alone.
 set -u
 case $# in
 1 | 2) ;;
@@ -59,17 +59,20 @@ test_program()
     outcome "$name" $status "$passed passed, ${wrong:-0} failed"
 }
 
-# sanitize TOOL NAME COMMAND...: memcheck follows graphs with a loop only with one connection; racecheck does not run them
+# sanitize TOOL NAME COMMAND...: memcheck follows graphs with a loop only with one connection; racecheck does not run
+# them
 sanitize()
 {
     local tool=$1 name=$2 status=0 log
     shift 2
     log=$logs/$tool-$(printf '%s' "$name" | tr -c 'A-Za-z0-9\n' '-').log
-    CUDA_DEVICE_MAX_CONNECTIONS=1 timeout "$most" compute-sanitizer --tool "$tool" --error-exitcode 9 "$@" >"$log" 2>&1 || status=$?
+    CUDA_DEVICE_MAX_CONNECTIONS=1 timeout "$most" compute-sanitizer --tool "$tool" --error-exitcode 9 "$@" \
+        >"$log" 2>&1 || status=$?
     outcome "$tool $name" $status "$(grep -m 1 SUMMARY "$log" || echo 'no summary')"
 }
 
-# What the emulated GPU of continuous integration cannot run: a line for each of tests/gpu/device_only.tsv, from the logs.
+# What the emulated GPU of continuous integration cannot run: a line for each of tests/gpu/device_only.tsv, from the
+# logs.
 only_on_a_device()
 {
     local list program cases what passed failed
@@ -87,46 +90,50 @@ only_on_a_device()
     done < <(grep -v '^#' "$list")
 }
 
+# solved NAME MATRIX OPTION...: a solve under $tool; plainly: by the plain engine
+solved()
+{
+    local name=$1
+    shift
+    later sanitize "$tool" "$name" "$build/tessera" solve --device cuda --rtol 1e-8 "$@"
+}
+plainly() { solved "$@" --engine plain; }
+
 # Every launch of the plain engine is examined anew: its problems are small.
 sanitize_solves()
 {
-    local solve=("$build/tessera" solve --device cuda --rtol 1e-8) small=gallery:laplace2d:20
+    local small=gallery:laplace2d:20 tool edge precond solver
     local tiles=(--format tiles --layout resident --policy lossless --narrowing safe)
     for tool in memcheck racecheck; do
         for edge in 40 132; do
             for precond in none jacobi; do
-                later sanitize $tool "cg, laplace2d:$edge, $precond" "${solve[@]}" gallery:laplace2d:$edge --solver cg --precond $precond
+                solved "cg, laplace2d:$edge, $precond" gallery:laplace2d:$edge --solver cg --precond $precond
             done
         done
-        later sanitize $tool "bicgstab, laplace2d:40" "${solve[@]}" gallery:laplace2d:40 --solver bicgstab
-        later sanitize $tool "cg, plain, ic0" "${solve[@]}" $small --solver cg --precond ic0 --engine plain
-        later sanitize $tool "bicgstab, plain, ilu0, factors by the device" "${solve[@]}" $small --solver bicgstab --precond ilu0 \
-            --factorization device --engine plain
-        later sanitize $tool "cg, plain, tiles narrowed" "${solve[@]}" $small --solver cg --engine plain "${tiles[@]}"
-        later sanitize $tool "gmres, plain" "${solve[@]}" $small --solver gmres --engine plain
-        later sanitize $tool "cg, plain, amg, classical" "${solve[@]}" gallery:laplace3d:12 --solver cg --precond amg \
-            --engine plain
-        later sanitize $tool "cg, plain, amg, aggregation" "${solve[@]}" gallery:elasticity3d:4 --solver cg --precond amg \
-            --engine plain --amg-coarsening aggregation
-        later sanitize $tool "cg, plain, amg, vectors found" "${solve[@]}" gallery:elasticity3d:4 --solver cg --precond amg \
-            --engine plain --amg-modes 3
-        later sanitize $tool "bicgstab, plain, complex blocks" "${solve[@]}" gallery:helmholtz2d:12 --solver bicgstab \
-            --engine plain
-        later sanitize $tool "gmres, plain, complex blocks" "${solve[@]}" gallery:eddy3d:4 --solver gmres --engine plain
-        later sanitize $tool "cg, plain, blocks" "${solve[@]}" gallery:elasticity3d:4 --solver cg --format bsr --engine plain
-        later sanitize $tool "cg, plain, packed, entries left out" "${solve[@]}" $small --solver cg --format packed \
-            --policy error-bound:1e-6 --engine plain
-        later sanitize $tool "cg, plain, pairs of fp32" "${solve[@]}" $small --solver cg --arithmetic fp32x2 --engine plain
-        later sanitize $tool "idr, plain" "${solve[@]}" $small --solver idr --engine plain
-        later sanitize $tool "cg, plain, fsai" "${solve[@]}" $small --solver cg --precond fsai:2 \
-            --precond-precision fp16/fp64 --engine plain
-        later sanitize $tool "bicgstab, plain, isai" "${solve[@]}" $small --solver bicgstab --precond isai --engine plain
+        solved "bicgstab, laplace2d:40" gallery:laplace2d:40 --solver bicgstab
+        plainly "cg, plain, ic0" $small --solver cg --precond ic0
+        plainly "bicgstab, plain, ilu0, factors by the device" $small --solver bicgstab --precond ilu0 \
+            --factorization device
+        plainly "cg, plain, tiles narrowed" $small --solver cg "${tiles[@]}"
+        plainly "gmres, plain" $small --solver gmres
+        plainly "cg, plain, amg, classical" gallery:laplace3d:12 --solver cg --precond amg
+        plainly "cg, plain, amg, aggregation" gallery:elasticity3d:4 --solver cg --precond amg \
+            --amg-coarsening aggregation
+        plainly "cg, plain, amg, vectors found" gallery:elasticity3d:4 --solver cg --precond amg --amg-modes 3
+        plainly "bicgstab, plain, complex blocks" gallery:helmholtz2d:12 --solver bicgstab
+        plainly "gmres, plain, complex blocks" gallery:eddy3d:4 --solver gmres
+        plainly "cg, plain, blocks" gallery:elasticity3d:4 --solver cg --format bsr
+        plainly "cg, plain, packed, entries left out" $small --solver cg --format packed --policy error-bound:1e-6
+        plainly "cg, plain, pairs of fp32" $small --solver cg --arithmetic fp32x2
+        plainly "idr, plain" $small --solver idr
+        plainly "cg, plain, fsai" $small --solver cg --precond fsai:2 --precond-precision fp16/fp64
+        plainly "bicgstab, plain, isai" $small --solver bicgstab --precond isai
         for solver in fgmres minres; do
-            later sanitize $tool "$solver, plain, saddle" "${solve[@]}" gallery:stokes2d:8 --solver $solver --precond saddle \
-                --engine plain
+            plainly "$solver, plain, saddle" gallery:stokes2d:8 --solver $solver --precond saddle
         done
     done
-    later sanitize memcheck "cg, graph, ic0" "${solve[@]}" gallery:laplace2d:40 --solver cg --precond ic0 --engine graph
+    tool=memcheck
+    solved "cg, graph, ic0" gallery:laplace2d:40 --solver cg --precond ic0 --engine graph
     wait
 }
 
