@@ -125,6 +125,10 @@ sanitize_solves()
         plainly "cg, plain, blocks" gallery:elasticity3d:4 --solver cg --format bsr
         plainly "cg, plain, packed, entries left out" $small --solver cg --format packed --policy error-bound:1e-6
         plainly "cg, plain, pairs of fp32" $small --solver cg --arithmetic fp32x2
+        plainly "cg, plain, ic0 by sweeps" $small --solver cg --precond ic0 --triangular sweeps:3 \
+            --factorization sweeps:5
+        plainly "bicgstab, plain, ilu0 by colors" $small --solver bicgstab --precond ilu0 --triangular colors
+        plainly "bicgstab, plain, amg, air" $small --solver bicgstab --precond amg --amg-restriction air
         plainly "idr, plain" $small --solver idr
         plainly "cg, plain, fsai" $small --solver cg --precond fsai:2 --precond-precision fp16/fp64
         plainly "bicgstab, plain, isai" $small --solver bicgstab --precond isai
