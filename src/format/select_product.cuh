@@ -63,6 +63,53 @@ __device__ static inline void store_pair(const tess_spmv_args &args, int64_t row
     }
 }
 
+/* Whether the vectors of a step of a polynomial can be read and written COUNT elements at a time. */
+template <typename VECTOR, int COUNT>
+__device__ static inline bool step_has_packs(const tess_spmv_args &args)
+{
+    const tess_update *u = &args.update;
+    const uintptr_t places = (sizeof(VECTOR) == sizeof(float) ? (uintptr_t)args.y_fp32 : (uintptr_t)args.y) |
+                             (uintptr_t)u->base | (uintptr_t)u->total | (uintptr_t)u->wide_total;
+
+    return places % (COUNT * sizeof(VECTOR)) == 0 && (uintptr_t)u->wide_total % 16 == 0;
+}
+
+/* Rows row .. row + COUNT - 1 of a step, as spmv_finish_step has them. Smaller stores would write each sector more than
+   once. */
+template <typename VECTOR, int COUNT, typename ARITHMETIC>
+__device__ static inline void store_step(const tess_spmv_args &args, int64_t row, const ARITHMETIC *sum)
+{
+    typedef tess::pack<VECTOR, COUNT> pack;
+    const tess_update *u = &args.update;
+    VECTOR *const y = sizeof(VECTOR) == sizeof(float) ? (VECTOR *)(void *)args.y_fp32 : (VECTOR *)(void *)args.y;
+    pack base = {}, total = {}, to;
+    double value[COUNT];
+
+    if (args.beta != 0.0) { base = *(const pack *)((const VECTOR *)u->base + row); }
+    if (u->total) { total = *(const pack *)((const VECTOR *)u->total + row); }
+#pragma unroll
+    for (int r = 0; r < COUNT; r++) {
+        value[r] = args.alpha * (double)sum[r];
+        if (args.beta != 0.0) { value[r] += args.beta * (double)base.value[r]; }
+        to.value[r] = (VECTOR)value[r];
+    }
+    if (y) { *(pack *)(y + row) = to; }
+    if (!u->total) { return; }
+#pragma unroll
+    for (int r = 0; r < COUNT; r++) {
+        value[r] = (double)total.value[r] + u->gamma * value[r];
+        to.value[r] = (VECTOR)value[r];
+    }
+    if (!u->wide_total) {
+        *(pack *)((VECTOR *)u->total + row) = to;
+        return;
+    }
+#pragma unroll
+    for (int r = 0; r < COUNT; r += 2) {
+        *(tess::full_pack<double> *)(u->wide_total + row + r) = {{value[r], value[r + 1]}};
+    }
+}
+
 /* ROWS neighbouring rows, the first at a multiple of ROWS. */
 template <typename VECTOR, int NDOTS, bool STEP, int ROWS, typename VIEW, typename ARITHMETIC>
 __device__ static inline void store_rows(const VIEW &v, const tess_spmv_args &args, int64_t row,
@@ -73,6 +120,17 @@ __device__ static inline void store_rows(const VIEW &v, const tess_spmv_args &ar
 #pragma unroll
             for (int r = 0; r < ROWS; r += 2) {
                 store_pair<NDOTS>(args, row + r, sum + r, dots);
+            }
+            return;
+        }
+    }
+    if constexpr (STEP && ROWS % 2 == 0) {
+        constexpr int COUNT = ROWS * sizeof(VECTOR) <= 16 ? ROWS : 16 / (int)sizeof(VECTOR);
+
+        if (row + ROWS <= v.nrows && step_has_packs<VECTOR, COUNT>(args)) {
+#pragma unroll
+            for (int r = 0; r < ROWS; r += COUNT) {
+                store_step<VECTOR, COUNT>(args, row + r, sum + r);
             }
             return;
         }

@@ -8,30 +8,33 @@
 #include "format/select_product.cuh"
 
 /*
- * Tuning parameters besides diagonal_tuning. BLOCK: threads of a block that makes one pass over its rows, which needs
- * no reduction. THREADS: resident threads of a multiprocessor, for which registers must suffice. With dot products,
- * blocks have GPU_BLOCK threads, there are as many as are resident, and they make several passes.
+ * Tuning parameters, as those of diagonal_tuning. FP32 vectors come 16 bytes at a time, values of up to 4 bytes too.
+ * BLOCK: threads of a block that makes one pass over its rows, which needs no reduction. THREADS: resident threads of a
+ * multiprocessor, for which registers must suffice. With dot products, blocks have GPU_BLOCK threads, there are as many
+ * as are resident, and they make several passes.
  */
+template <typename STORED, typename VECTOR>
 struct tuning {
-    static constexpr int ROWS = diagonal_tuning::ROWS;
+    static constexpr bool SMALL = sizeof(VECTOR) == sizeof(float) && sizeof(STORED) <= sizeof(float);
+    static constexpr int ROWS = SMALL ? 4 : diagonal_tuning::ROWS;
     static constexpr int BLOCK = 128;
     static constexpr int THREADS = 1024;
 };
 
-template <int NDOTS>
+template <int NDOTS, typename STORED, typename VECTOR>
 struct shape {
     static constexpr bool ONE_PASS = NDOTS == 0;
-    static constexpr int BLOCK = ONE_PASS ? tuning::BLOCK : (int)GPU_BLOCK;
-    static constexpr int PASS = BLOCK * tuning::ROWS; /* rows */
-    static constexpr int BLOCKS = tuning::THREADS / BLOCK;
+    static constexpr int BLOCK = ONE_PASS ? tuning<STORED, VECTOR>::BLOCK : (int)GPU_BLOCK;
+    static constexpr int PASS = BLOCK * tuning<STORED, VECTOR>::ROWS; /* rows */
+    static constexpr int BLOCKS = tuning<STORED, VECTOR>::THREADS / BLOCK;
 };
 
 template <typename STORED, typename VECTOR, typename ARITHMETIC, int NDOTS, bool STEP>
-__global__ static void GPU_LAUNCH_BOUNDS((shape<NDOTS>::BLOCK), (shape<NDOTS>::BLOCKS))
+__global__ static void GPU_LAUNCH_BOUNDS((shape<NDOTS, STORED, VECTOR>::BLOCK), (shape<NDOTS, STORED, VECTOR>::BLOCKS))
     diagonal_kernel(const dia_view v, const tess_spmv_args args, const loop_predicate predicate,
                     const reduce_target target)
 {
-    constexpr int ROWS = tuning::ROWS, PASS = shape<NDOTS>::PASS;
+    constexpr int ROWS = tuning<STORED, VECTOR>::ROWS, PASS = shape<NDOTS, STORED, VECTOR>::PASS;
     double dots[NDOTS > 0 ? NDOTS : 1] = {};
     tess_scalars scalars;
 
@@ -42,9 +45,9 @@ __global__ static void GPU_LAUNCH_BOUNDS((shape<NDOTS>::BLOCK), (shape<NDOTS>::B
         ARITHMETIC sum[ROWS] = {};
 
         if (row >= v.nrows) { continue; }
-        sum_diagonals<STORED, ARITHMETIC>(v, diagonal_rows<1>{row}, factors_of<VECTOR>(args), sum);
+        sum_diagonals<STORED, ARITHMETIC>(v, diagonal_rows<1, ROWS>{row}, factors_of<VECTOR>(args), sum);
         store_rows<VECTOR, NDOTS, STEP>(v, args, row, sum, dots);
-        if (shape<NDOTS>::ONE_PASS) { break; }
+        if (shape<NDOTS, STORED, VECTOR>::ONE_PASS) { break; }
     }
     if (NDOTS > 0) { grid_reduce(dots, target); }
 }
@@ -55,7 +58,7 @@ struct diagonals {
     template <typename STORED, typename VECTOR, typename ARITHMETIC, int NDOTS, bool STEP>
     static tess_status launch(tess_context *ctx, const dia_view *v, const tess_spmv_args *args)
     {
-        typedef shape<NDOTS> blocks;
+        typedef shape<NDOTS, STORED, VECTOR> blocks;
         int64_t needed = (v->nrows + blocks::PASS - 1) / blocks::PASS;
         int64_t resident = (int64_t)blocks::BLOCKS * gpu_state_of(ctx)->multiprocessors;
         unsigned grid = (unsigned)(blocks::ONE_PASS || needed < resident ? needed : resident);

@@ -20,8 +20,9 @@
 
 /*
  * Tuning parameters, in one place. ROWS: positions of a thread, 1, 2 or 4, with ROWS values in at most 16 bytes. BATCH:
- * entries of a row in flight, up to 8; WIDE_BATCH: the same with 32-bit columns. THREADS: resident threads of a
- * multiprocessor, for which registers must suffice. BLOCK: threads of a block that makes one pass over its positions,
+ * entries of a row in flight, up to 8; WIDE_BATCH: the same with 32-bit columns, LONG_BATCH while so many are left.
+ * THREADS: resident threads of a multiprocessor, for which registers must suffice. BLOCK: threads of a block that makes
+ * one pass over its positions,
  * which needs no reduction: small blocks make space for the next one sooner. With dot products, blocks have GPU_BLOCK
  * threads, there are as many as are resident, and they make several passes. Conversions to FP64 need registers: then
  * fewer entries in more threads are better.
@@ -32,6 +33,7 @@ struct tuning {
     static constexpr bool CONVERTED = sizeof(VECTOR) == sizeof(double) && sizeof(STORED) < sizeof(double);
     static constexpr int BATCH = CONVERTED ? 4 : 7;
     static constexpr int WIDE_BATCH = 4;
+    static constexpr int LONG_BATCH = sizeof(VECTOR) == sizeof(float) ? 8 : WIDE_BATCH;
     static constexpr int BLOCK = 128;
     static constexpr int THREADS = CONVERTED ? 1536 : 1280;
     static constexpr int THREADS_WITH_DOTS = 1024;
@@ -159,21 +161,31 @@ __device__ static inline void multiply_entries(const entry_cursor<STORED, COLUMN
     }
 }
 
-/* All entries of a thread's rows: full batches, then one batch with exactly the rest. */
-template <int BATCH, typename PRODUCT, typename STORED, typename COLUMN, typename VECTOR, typename ARITHMETIC, int ROWS>
+/* Batches of COUNT entries, while so many are left. */
+template <int COUNT, typename PRODUCT, typename STORED, typename COLUMN, typename VECTOR, typename ARITHMETIC, int ROWS>
+__device__ static inline void multiply_batches(entry_cursor<STORED, COLUMN, ROWS> &at, int &width, const VECTOR *x,
+                                               ARITHMETIC (&sum)[ROWS])
+{
+    for (; width >= COUNT; width -= COUNT) {
+        multiply_entries<COUNT, PRODUCT>(at, x, sum);
+        at.val += COUNT * ELLR_SLICE;
+        at.col += COUNT * ELLR_SLICE;
+#pragma unroll
+        for (int r = 0; r < ROWS; r++) {
+            at.left[r] -= COUNT;
+        }
+    }
+}
+
+/* All entries of a thread's rows: batches of LONG entries, of BATCH, then one with exactly the rest. */
+template <int LONG, int BATCH, typename PRODUCT, typename STORED, typename COLUMN, typename VECTOR, typename ARITHMETIC,
+          int ROWS>
 __device__ static inline void multiply_rows(entry_cursor<STORED, COLUMN, ROWS> at, int width, const VECTOR *x,
                                             ARITHMETIC (&sum)[ROWS])
 {
     static_assert(BATCH >= 1 && BATCH <= 8, "the cases below");
-    for (; width >= BATCH; width -= BATCH) {
-        multiply_entries<BATCH, PRODUCT>(at, x, sum);
-        at.val += BATCH * ELLR_SLICE;
-        at.col += BATCH * ELLR_SLICE;
-#pragma unroll
-        for (int r = 0; r < ROWS; r++) {
-            at.left[r] -= BATCH;
-        }
-    }
+    if constexpr (LONG > BATCH) { multiply_batches<LONG, PRODUCT>(at, width, x, sum); }
+    multiply_batches<BATCH, PRODUCT>(at, width, x, sum);
     switch (width) { /* less than BATCH: the compiler drops the impossible cases */
     case 1: multiply_entries<1, PRODUCT>(at, x, sum); break;
     case 2: multiply_entries<BATCH >= 3 ? 2 : 1, PRODUCT>(at, x, sum); break;
@@ -202,7 +214,8 @@ __device__ static inline void sum_rows(const thread_rows<FOUND_AS, ROWS> &rows, 
             at.base[r] = 0;
             at.left[r] = rows.length[r];
         }
-        multiply_rows<tuning<STORED, VECTOR>::WIDE_BATCH, PRODUCT>(at, rows.width, x, sum);
+        multiply_rows<tuning<STORED, VECTOR>::LONG_BATCH, tuning<STORED, VECTOR>::WIDE_BATCH, PRODUCT>(at, rows.width,
+                                                                                                       x, sum);
     } else {
         entry_cursor<STORED, int16_t, ROWS> at = {(const STORED *)rows.val, rows.col, {}, {}};
 
@@ -213,7 +226,7 @@ __device__ static inline void sum_rows(const thread_rows<FOUND_AS, ROWS> &rows, 
         }
         constexpr int BATCH = tuning<STORED, VECTOR>::BATCH;
 
-        multiply_rows<(BATCH < MOST ? BATCH : MOST), PRODUCT>(at, rows.width, x, sum);
+        multiply_rows<0, (BATCH < MOST ? BATCH : MOST), PRODUCT>(at, rows.width, x, sum);
     }
 }
 
