@@ -53,7 +53,7 @@ packages packages-cuda:
 	@bash scripts/setup.sh build
 	@JOBS=$(JOBS) bash scripts/packages.sh $@
 
-# Python wheels for other machines, in build/python/dist. That with CUDA takes the library of packages-cuda.
+# Python wheels for other machines, in build/python/dist.
 wheel:
 	@bash scripts/setup.sh build
 	@bash scripts/python.sh prepare
@@ -62,8 +62,8 @@ wheel:
 wheel-cuda:
 	@bash scripts/setup.sh build
 	@bash scripts/python.sh prepare
-	@JOBS=$(JOBS) bash scripts/packages.sh packages-cuda library
-	@bash scripts/python.sh release build/packages-cuda/lib/libtessera.so
+	@JOBS=$(JOBS) bash scripts/packages.sh wheel-cuda library
+	@bash scripts/python.sh release build/wheel-cuda/lib/libtessera.so
 
 # For 64-bit Arm, built across and tried under emulation.
 wheel-aarch64:

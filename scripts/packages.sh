@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # packages.sh [PRESET [library]]: the Debian packages of a preset: `packages` (libtessera0, libtessera-dev, tessera; in
 # build/packages) or `packages-cuda` (libtessera0-cuda; needs nvcc). Their dates are the commit's, so that a second run
-# gives the same files. `library`: only the library that is in them, in build/PRESET/lib; Python's wheel takes it too.
-# CMAKE_ARGS are added.
+# gives the same files. `library`: only the library that is in them, in build/PRESET/lib; Python's wheel takes that of
+# `wheel-cuda`. CMAKE_ARGS are added.
 set -eu
 cd "$(dirname "$0")/.."
 preset=${1:-packages}
