@@ -85,7 +85,7 @@ typedef enum tess_triangular {
 
 /** Where incomplete factors are computed; those with fill always by the host. The device always solves with them. */
 typedef enum tess_factorization {
-    TESS_FACTORIZATION_AUTO = 0,   /**< where it should take less time (default) */
+    TESS_FACTORIZATION_AUTO = 0,   /**< where it should take less time; GPU, triangular sweeps: sweeps (default) */
     TESS_FACTORIZATION_HOST = 1,   /**< by one thread of the host, several shifts by as many threads */
     TESS_FACTORIZATION_DEVICE = 2, /**< by the context's device, level set by level set */
     TESS_FACTORIZATION_SWEEPS = 3  /**< ilu0, ic0: approximately, by `factorization_sweeps` iterations of the device */

@@ -317,13 +317,31 @@ cleanup:
     return status;
 }
 
+/* Of sweeps. */
+static tess_status allocate_work(sparse_triangle *t)
+{
+    return tess_device_allocate(t->ctx, triangle_work_vectors(t) * t->n, sizeof *t->work, (void **)&t->work);
+}
+
 /* All of the triangle as one square, and space for two vectors. */
 static tess_status take_whole(sparse_triangle *t, const triangle_pattern *p)
 {
+    const tess_status status = add_square(t, p, (square_place){0, t->n, 0, t->n});
+
+    return status == TESS_SUCCESS ? allocate_work(t) : status;
+}
+
+tess_status triangle_take_square(sparse_triangle *t, device_csr *pattern, int64_t **source)
+{
+    triangle_piece *piece = NULL;
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(add_square(t, p, (square_place){0, t->n, 0, t->n}));
-    status = tess_device_allocate(t->ctx, triangle_work_vectors(t) * t->n, sizeof *t->work, (void **)&t->work);
+    TESS_TRY(allocate_work(t));
+    if (pattern->nnz == 0) { return TESS_SUCCESS; }
+    TESS_TRY(add_piece(t, &piece));
+    TESS_TRY(device_csr_to_matrix(t->ctx, pattern, &piece->square.assembled));
+    piece->square.source = *source;
+    *source = NULL;
 cleanup:
     return status;
 }

@@ -53,6 +53,9 @@ static inline int64_t triangle_work_vectors(const sparse_triangle *t)
 
 /* Cuts the triangle into pieces; recursive blocks first order its rows by level sets. */
 tess_status triangle_cut(sparse_triangle *t, const triangle_pattern *p);
+/* For sweeps: all of the triangle as one square, which takes the pattern, its space for values, and the sources; what
+   it does not take stays the caller's. */
+tess_status triangle_take_square(sparse_triangle *t, device_csr *pattern, int64_t **source);
 void triangle_release_pieces(sparse_triangle *t);
 
 #endif

@@ -26,6 +26,44 @@ void triangle_destroy(sparse_triangle *t)
     tess_host_release(t->ctx, t, 1, sizeof *t);
 }
 
+/* Without what it is made of. */
+static tess_status open_triangle(tess_context *ctx, int64_t n, const triangle_options *options, sparse_triangle **out)
+{
+    sparse_triangle *t = NULL;
+    const tess_status status = tess_host_allocate(ctx, 1, sizeof *t, (void **)&t);
+
+    *out = t;
+    if (status != TESS_SUCCESS) { return status; }
+    *t = (sparse_triangle){.ctx = ctx,
+                           .n = n,
+                           .blocks = options->blocks,
+                           .sweeps = options->sweeps,
+                           .leaf = options->leaf,
+                           .precision = options->precision,
+                           .weighs = options->weighs};
+    storage_request_set(&t->squares, options->squares);
+    return TESS_SUCCESS;
+}
+
+tess_status triangle_create_swept(tess_context *ctx, device_csr *pattern, int64_t **source,
+                                  const triangle_options *options, sparse_triangle **out)
+{
+    sparse_triangle *t = NULL;
+    const int64_t nnz = pattern->nnz;
+    tess_status status = TESS_SUCCESS;
+
+    *out = NULL;
+    TESS_TRY(open_triangle(ctx, pattern->nrows, options, &t));
+    TESS_TRY(triangle_take_square(t, pattern, source));
+    *out = t;
+cleanup:
+    tess_device_release(ctx, *source, nnz, sizeof **source);
+    *source = NULL;
+    device_csr_release(ctx, pattern);
+    if (status != TESS_SUCCESS) { triangle_destroy(t); }
+    return status;
+}
+
 tess_status triangle_create(tess_context *ctx, triangle_pattern *p, const triangle_options *options,
                             sparse_triangle **out)
 {
@@ -33,15 +71,7 @@ tess_status triangle_create(tess_context *ctx, triangle_pattern *p, const triang
     tess_status status = TESS_SUCCESS;
 
     *out = NULL;
-    TESS_TRY(tess_host_allocate(ctx, 1, sizeof *t, (void **)&t));
-    *t = (sparse_triangle){.ctx = ctx,
-                           .n = p->n,
-                           .blocks = options->blocks,
-                           .sweeps = options->sweeps,
-                           .leaf = options->leaf,
-                           .precision = options->precision,
-                           .weighs = options->weighs};
-    storage_request_set(&t->squares, options->squares);
+    TESS_TRY(open_triangle(ctx, p->n, options, &t));
     if (p->n > 0 && options->merged) {
         TESS_TRY(merged_create(ctx, p, options->level_sets, options->precision, &t->merged));
     }

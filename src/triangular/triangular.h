@@ -10,6 +10,7 @@
 #ifndef TESS_TRIANGULAR_TRIANGULAR_H
 #define TESS_TRIANGULAR_TRIANGULAR_H
 
+#include "matrix/device_csr.h"
 #include "triangular/leaf.h"
 #include "triangular/level_sets.h"
 
@@ -40,6 +41,10 @@ void triangle_values_release(tess_context *ctx, triangle_values *v);
 /* Only the structure. If the pattern is kept, its arrays are taken and *p is empty; else they stay the caller's. */
 tess_status triangle_create(tess_context *ctx, triangle_pattern *p, const triangle_options *options,
                             sparse_triangle **out);
+/* Of sweeps, from a pattern on the device that has space for values, and the place of each among them. It takes both,
+   also on failure. */
+tess_status triangle_create_swept(tess_context *ctx, device_csr *pattern, int64_t **source,
+                                  const triangle_options *options, sparse_triangle **out);
 /* Sets the values, and uploads them if they are needed on the device. */
 tess_status triangle_fill(sparse_triangle *t, triangle_values *values);
 /* Solves for all of x; args as for a leaf. */

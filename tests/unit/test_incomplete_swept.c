@@ -255,6 +255,113 @@ static void what_has_no_factors_is_refused(void **state)
     oracle_free(&zero);
 }
 
+/* Factors and triangles by sweeps: a GPU finds the patterns itself. With so many sweeps that the triangles are exact,
+   an application is a solve with the swept factors; new values take the same places. */
+static void triangles_have_the_swept_factors(void **state)
+{
+    enum { N = 60, FEW = 4 };
+    oracle_csr cases[] = {random_dominant(N, 5, false, 3), random_dominant(N, 5, true, 4), oracle_laplace2d(7),
+                          oracle_tridiagonal(1, 0.0, 2.0, 0.0), oracle_tridiagonal(N, 0.0, 2.0, 0.0)};
+
+    (void)state;
+    for (size_t c = 0; c < 2 * sizeof cases / sizeof *cases; c++) {
+        oracle_csr *a = &cases[c / 2];
+        const int64_t n = a->nrows;
+        tess_precond_options options = swept_options(kinds[c % 2], FEW);
+        double *r = random_values(n, 7, -1.0, 1.0), *z = test_allocate(n, sizeof *z);
+        tess_context *ctx = open_device(2);
+        tess_matrix *matrix = make_matrix(ctx, a);
+        tess_precond *m = NULL;
+        test_factors f;
+
+        if (c / 2 == 0 && kinds[c % 2] == TESS_PRECOND_IC0) { goto next; } /* not symmetric */
+        options.incomplete.triangular = TESS_TRIANGULAR_SWEEPS;
+        options.incomplete.sweeps = N;
+        f = swept_factors(a, kinds[c % 2], FEW);
+        assert_ok(ctx, tess_precond_create(matrix, &options, &m));
+        apply_precond(m, n, r, z);
+        check_factor_solution(&f, r, z, 0.0);
+        free_factors(&f);
+        for (int64_t k = 0; k < a->nnz; k++) {
+            a->val[k] *= a->val[k] > 0.0 ? 1.5 : 0.75;
+        }
+        assert_ok(ctx, tess_matrix_update_values(matrix, a->val, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
+        assert_ok(ctx, tess_precond_update(m));
+        f = swept_factors(a, kinds[c % 2], FEW);
+        apply_precond(m, n, r, z);
+        check_factor_solution(&f, r, z, 0.0);
+        free_factors(&f);
+    next:
+        tess_precond_destroy(m);
+        tess_matrix_destroy(matrix);
+        tess_context_destroy(ctx);
+        free(r);
+        free(z);
+    }
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        oracle_free(&cases[c]);
+    }
+}
+
+/* The first row without a diagonal entry is named, by whoever finds the patterns. */
+static void missing_diagonals_are_named(void **state)
+{
+    tess_context *ctx = open_device(2);
+    oracle_csr a = oracle_open(5, 5);
+    tess_precond_options options = swept_options(TESS_PRECOND_ILU0, 3);
+    tess_matrix *matrix = NULL;
+    tess_precond *m = NULL;
+
+    (void)state;
+    for (int64_t i = 0; i < 5; i++) {
+        for (int64_t j = i == 2 || i == 3 ? i - 1 : i; j < 5; j += 2) {
+            oracle_push(&a, j, 1.0);
+        }
+        oracle_end_row(&a, i);
+    }
+    options.incomplete.triangular = TESS_TRIANGULAR_SWEEPS;
+    matrix = make_matrix(ctx, &a);
+    assert_int_equal(tess_precond_create(matrix, &options, &m), TESS_SINGULAR);
+    assert_non_null(strstr(tess_context_last_error(ctx)->message, "row 3 "));
+    tess_precond_destroy(m);
+    tess_matrix_destroy(matrix);
+    oracle_free(&a);
+    tess_context_destroy(ctx);
+}
+
+/* On a GPU many rows whose triangles are solved by sweeps are factored by them too, unless the caller chooses. */
+static void many_rows_take_sweeps_for_both(void **state)
+{
+    const tess_factorization otherwise =
+        TEST_DEVICE == TESS_DEVICE_GPU ? TESS_FACTORIZATION_HOST : TESS_FACTORIZATION_DEVICE;
+
+    (void)state;
+    for (int c = 0; c < 4; c++) {
+        const int64_t n = c == 0 ? 65535 : 65536;
+        oracle_csr a = oracle_tridiagonal(n, 0.0, 2.0, 0.0);
+        tess_precond_options options = swept_options(TESS_PRECOND_IC0, 5);
+        tess_context *ctx = open_device(2);
+        tess_matrix *matrix = make_matrix(ctx, &a);
+        tess_precond *m = NULL;
+        tess_precond_factors facts;
+
+        options.incomplete.factorization = c == 2 ? TESS_FACTORIZATION_HOST : TESS_FACTORIZATION_AUTO;
+        options.incomplete.triangular = c == 3 ? TESS_TRIANGULAR_LEVELS : TESS_TRIANGULAR_SWEEPS;
+        assert_ok(ctx, tess_precond_create(matrix, &options, &m));
+        tess_precond_factors_init(&facts);
+        assert_ok(ctx, tess_precond_get_factors(m, &facts));
+        if (c == 1 && TEST_DEVICE == TESS_DEVICE_GPU) {
+            assert_int_equal(facts.factorization, TESS_FACTORIZATION_SWEEPS);
+        } else {
+            assert_int_equal(facts.factorization, c == 2 ? TESS_FACTORIZATION_HOST : otherwise);
+        }
+        tess_precond_destroy(m);
+        tess_matrix_destroy(matrix);
+        tess_context_destroy(ctx);
+        oracle_free(&a);
+    }
+}
+
 /* ---- use ---- */
 
 static void threads_and_runs_do_not_change_a_bit(void **state)
@@ -324,7 +431,9 @@ static void cg_and_bicgstab_converge(void **state)
     cmocka_unit_test(one_sweep_is_its_definition), cmocka_unit_test(enough_sweeps_are_exact),                        \
         cmocka_unit_test(any_pattern_converges), cmocka_unit_test(pivots_that_break_down_are_shifted),               \
         cmocka_unit_test(negative_definite_matrices_have_factors), cmocka_unit_test(what_has_no_factors_is_refused), \
-        cmocka_unit_test(threads_and_runs_do_not_change_a_bit), cmocka_unit_test(cg_and_bicgstab_converge)
+        cmocka_unit_test(triangles_have_the_swept_factors), cmocka_unit_test(missing_diagonals_are_named),           \
+        cmocka_unit_test(many_rows_take_sweeps_for_both), cmocka_unit_test(threads_and_runs_do_not_change_a_bit),    \
+        cmocka_unit_test(cg_and_bicgstab_converge)
 
 #ifndef TESTS_ON_GPU
 int main(void)

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Incomplete factors: analysis, shifts, application. */
-#include "precond/incomplete/incomplete.h"
-
+/* Incomplete factors: shifts, application. */
 #include <math.h>
 #include <string.h>
 
@@ -9,228 +7,13 @@
 
 #include "base/deadline.h"
 #include "base/stages.h"
+#include "precond/incomplete/incomplete_parts.h"
 #include "precond/incomplete/incomplete_rows.h"
 #include "precond/precond.h"
 #include "triangular/leaf.h"
 
 /* Attempts that are made at once. */
 #define ATTEMPT_BYTES (INT64_C(256) << 20)
-/* Approximate cost of factors in nanoseconds: on a host for each product and each entry; on a GPU for each level set,
-   and a fixed part. */
-enum { HOST_PRODUCT = 2, HOST_ENTRY = 4, DEVICE_LEVEL_SET = 4000, DEVICE_CALLS = 150000 };
-
-struct tess_incomplete {
-    tess_context *ctx;
-    const tess_matrix *given;  /* assembled; borrowed */
-    const tess_matrix *matrix; /* what is factored: it, or that of the colors */
-    incomplete_colors colors;
-    tess_precond_kind kind;
-    int64_t n, nnz; /* nnz: entries of the pattern that is factored */
-    bool cholesky;
-    bool has_fill; /* the pattern is not the matrix's own */
-    tess_precision storage;
-    int64_t missing_row; /* the first row without a diagonal entry, for which there are no factors; or -1 */
-    bool usable;
-    double shift;
-    int sweeps;                 /* > 0: approximate factors, by so many */
-    bool by_host;               /* one thread of the host computes the factors, row after row */
-    incomplete_pattern pattern; /* on the host, if it computes the factors */
-    int64_t *diagonal;          /* else on the device: n places */
-    level_schedule schedule;    /* of the elimination */
-    int32_t *order;             /* else its rows, on the device */
-    sparse_triangle *lower, *upper;
-    double *inverse;      /* D^-1 */
-    double *work[2];      /* n values each */
-    double *columns_work; /* n values of `columns` columns; NULL before they are prepared */
-    int columns;
-    uint64_t moves;    /* of both triangles, at the last set-up */
-    uint64_t revision; /* counts set-ups that may have moved memory */
-};
-
-/* ---- analysis ---- */
-
-/* Of the workspace for so many columns: one vector of each, or two. */
-static int64_t columns_values(const tess_incomplete *m, int columns)
-{
-    return (m->colors.matrix ? 2 : 1) * m->n * columns;
-}
-
-void incomplete_destroy(tess_incomplete *m)
-{
-    if (!m) { return; }
-    triangle_destroy(m->lower);
-    triangle_destroy(m->upper);
-    tess_device_release(m->ctx, m->diagonal, m->n, sizeof *m->diagonal);
-    tess_device_release(m->ctx, m->order, m->n, sizeof *m->order);
-    tess_device_release(m->ctx, m->inverse, m->n, sizeof *m->inverse);
-    for (int i = 0; i < 2; i++) {
-        tess_device_release(m->ctx, m->work[i], m->n, sizeof *m->work[i]);
-    }
-    tess_device_release(m->ctx, m->columns_work, columns_values(m, m->columns), sizeof *m->columns_work);
-    level_sets_release(m->ctx, &m->schedule);
-    incomplete_release_pattern(m->ctx, &m->pattern);
-    incomplete_colors_close(m->ctx, &m->colors);
-    tess_host_release(m->ctx, m, 1, sizeof *m);
-}
-
-/* The storage of square blocks, with all options resolved. */
-static tess_storage_options resolve_squares(const tess_precond_options *o, tess_precision storage)
-{
-    tess_storage_options squares = o->incomplete.squares;
-
-    if (squares.precision == TESS_PRECISION_FP64) { squares.precision = storage; }
-    if (squares.format == TESS_FORMAT_CSR && squares.policy.policy != TESS_POLICY_NONE) {
-        squares.format = tess_format_in_role(TESS_ROLE_BLOCKS); /* this settles the granularity */
-    }
-    return squares;
-}
-
-/* Whether one attempt takes the host less time. ILU(0) multiplies with the upper parts of the rows that a row needs,
-   IC(0) with the shorter row of each pair. */
-static bool host_is_sooner(const tess_incomplete *m, const incomplete_pattern *p, const triangle_pattern *lower)
-{
-    int64_t left = DEVICE_LEVEL_SET * m->schedule.level_sets + DEVICE_CALLS - HOST_ENTRY * p->nnz; /* nanoseconds */
-
-    for (int64_t i = 0; i < p->n && left > 0; i++) {
-        const int64_t own = lower->row_ptr[i + 1] - lower->row_ptr[i];
-
-        for (int64_t k = lower->row_ptr[i]; k < lower->row_ptr[i + 1]; k++) {
-            const int64_t j = lower->col_ind[k], others = lower->row_ptr[j + 1] - lower->row_ptr[j];
-
-            left -= HOST_PRODUCT * (!m->cholesky   ? p->row_ptr[j + 1] - p->diagonal[j] - 1
-                                    : own < others ? own
-                                                   : others);
-        }
-    }
-    return left > 0;
-}
-
-static bool chooses_host(const tess_incomplete *m, tess_factorization where, const incomplete_pattern *p,
-                         const triangle_pattern *lower)
-{
-    if (where != TESS_FACTORIZATION_AUTO) { return where == TESS_FACTORIZATION_HOST; }
-    return m->ctx->device == TESS_DEVICE_GPU && host_is_sooner(m, p, lower);
-}
-
-/* Prepares a factorization on the device. */
-static tess_status upload_schedule(tess_incomplete *m, const incomplete_pattern *p)
-{
-    tess_status status = TESS_SUCCESS;
-
-    if (m->sweeps == 0) {
-        TESS_TRY(tess_device_upload(m->ctx, m->schedule.order, m->n, sizeof *m->order, (void **)&m->order));
-    }
-    status = tess_device_upload(m->ctx, p->diagonal, m->n, sizeof *m->diagonal, (void **)&m->diagonal);
-cleanup:
-    return status;
-}
-
-static tess_status make_triangles(tess_incomplete *m, const incomplete_pattern *p, const tess_precond_options *o)
-{
-    tess_context *ctx = m->ctx;
-    const tess_storage_options squares = resolve_squares(o, m->storage);
-    const bool blocks =
-        o->incomplete.triangular == TESS_TRIANGULAR_BLOCKS ||
-        (o->incomplete.triangular == TESS_TRIANGULAR_AUTO && incomplete_has_squares(&o->incomplete.squares));
-    const bool swept = o->incomplete.triangular == TESS_TRIANGULAR_SWEEPS;
-    const bool merged = o->incomplete.triangular == TESS_TRIANGULAR_MERGED ||
-                        (o->incomplete.triangular == TESS_TRIANGULAR_AUTO && !blocks && ctx->device == TESS_DEVICE_GPU);
-    const triangle_options options = {.blocks = blocks,
-                                      .merged = merged,
-                                      .weighs = merged && o->incomplete.triangular == TESS_TRIANGULAR_AUTO,
-                                      .sweeps = swept ? o->incomplete.sweeps : 0,
-                                      .leaf = o->incomplete.leaf,
-                                      .precision = m->storage,
-                                      .squares = &squares};
-    triangle_options of_lower = options;
-    triangle_pattern lower = {0}, upper = {0};
-    tess_status status = TESS_SUCCESS;
-
-    TESS_TRY(incomplete_take_lower(ctx, p, &lower));
-    if (m->sweeps == 0) {
-        TESS_TRY(level_sets_find(ctx, &lower, 0, m->n, &m->schedule));
-        TESS_TRY(tess_stage_end(ctx, "levels of the factors"));
-    }
-    m->by_host = m->has_fill || chooses_host(m, o->incomplete.factorization, p, &lower);
-    if (!m->by_host) { TESS_TRY(upload_schedule(m, p)); }
-    TESS_TRY(m->cholesky ? incomplete_mirror(ctx, &lower, &upper) : incomplete_take_upper(ctx, p, &upper));
-    if (ctx->device == TESS_DEVICE_GPU && m->sweeps == 0) { of_lower.level_sets = &m->schedule; }
-    TESS_TRY(triangle_create(ctx, &lower, &of_lower, &m->lower));
-    status = triangle_create(ctx, &upper, &options, &m->upper);
-cleanup:
-    if (m->by_host) { level_sets_release(ctx, &m->schedule); } /* one thread takes the rows in their order */
-    incomplete_release_triangle(ctx, &lower);
-    incomplete_release_triangle(ctx, &upper);
-    return status;
-}
-
-static tess_status analyse(tess_incomplete *m, const tess_precond_options *o)
-{
-    tess_context *ctx = m->ctx;
-    incomplete_pattern p = {0};
-    tess_status status = TESS_SUCCESS;
-
-    TESS_TRY(m->has_fill ? incomplete_find_fill(m->matrix, o, &p)
-                         : incomplete_read_pattern(m->matrix, &p, &m->missing_row));
-    if (m->missing_row >= 0) { goto cleanup; }
-    m->nnz = p.nnz;
-    TESS_TRY(make_triangles(m, &p, o));
-    if (m->by_host) {
-        m->pattern = p;
-        p = (incomplete_pattern){0};
-    }
-    TESS_TRY(tess_device_allocate(ctx, m->n, sizeof *m->inverse, (void **)&m->inverse));
-    for (int i = 0; i < 2; i++) {
-        TESS_TRY(tess_device_allocate(ctx, m->n, sizeof *m->work[i], (void **)&m->work[i]));
-    }
-cleanup:
-    incomplete_release_pattern(ctx, &p);
-    return status;
-}
-
-/* From here on all is of the matrix in that order, but for vectors and messages. */
-static tess_status order_by_colors(tess_incomplete *m)
-{
-    tess_status status = TESS_SUCCESS;
-
-    TESS_TRY(incomplete_colors_open(m->given, m->cholesky, &m->colors));
-    TESS_TRY(incomplete_colors_renew(m->given, &m->colors));
-    m->matrix = m->colors.matrix;
-cleanup:
-    return status;
-}
-
-tess_status incomplete_create(const tess_matrix *a, const tess_precond_options *options, tess_incomplete **out)
-{
-    tess_incomplete *m = NULL;
-    tess_status status = TESS_SUCCESS;
-
-    *out = NULL;
-    TESS_TRY(tess_host_allocate(a->ctx, 1, sizeof *m, (void **)&m));
-    memset(m, 0, sizeof *m);
-    m->ctx = a->ctx;
-    m->given = m->matrix = a;
-    m->n = a->nrows;
-    m->kind = options->kind;
-    m->cholesky = m->kind == TESS_PRECOND_IC0 || m->kind == TESS_PRECOND_ICT;
-    m->has_fill = m->kind != TESS_PRECOND_IC0 && m->kind != TESS_PRECOND_ILU0;
-    m->missing_row = -1;
-    m->by_host = m->has_fill || options->incomplete.factorization == TESS_FACTORIZATION_HOST;
-    m->sweeps =
-        options->incomplete.factorization == TESS_FACTORIZATION_SWEEPS ? options->incomplete.factorization_sweeps : 0;
-    m->storage = options->role.given ? options->role.storage : TESS_PRECISION_FP64;
-    if (options->incomplete.triangular == TESS_TRIANGULAR_COLORS) { TESS_TRY(order_by_colors(m)); }
-    TESS_TRY(analyse(m, options));
-    status = incomplete_renew(m);
-cleanup:
-    if (status == TESS_SUCCESS || status == TESS_SINGULAR || status == TESS_OUT_OF_RANGE) {
-        *out = m;
-    } else {
-        incomplete_destroy(m);
-    }
-    return status;
-}
-
 /* ---- numbers ---- */
 
 static const char *name_of(const tess_incomplete *m)
@@ -615,8 +398,8 @@ tess_status incomplete_prepare_columns(tess_incomplete *m, int columns)
     TESS_TRY(triangle_prepare_columns(m->lower, columns));
     TESS_TRY(triangle_prepare_columns(m->upper, columns));
     if (columns <= m->columns) { goto cleanup; }
-    TESS_TRY(tess_device_allocate(m->ctx, columns_values(m, columns), sizeof *work, (void **)&work));
-    tess_device_release(m->ctx, m->columns_work, columns_values(m, m->columns), sizeof *work);
+    TESS_TRY(tess_device_allocate(m->ctx, incomplete_columns_values(m, columns), sizeof *work, (void **)&work));
+    tess_device_release(m->ctx, m->columns_work, incomplete_columns_values(m, m->columns), sizeof *work);
     m->columns_work = work;
     m->columns = columns;
 cleanup:
@@ -682,6 +465,6 @@ int64_t incomplete_bytes(const tess_incomplete *m)
     if (m->missing_row >= 0) { return 0; }
     return triangle_bytes(m->lower) + triangle_bytes(m->upper) +
            m->n * (int64_t)(sizeof *m->inverse + 2 * sizeof *m->work[0]) +
-           columns_values(m, m->columns) * (int64_t)sizeof *m->work[0] + schedule_bytes(m) +
+           incomplete_columns_values(m, m->columns) * (int64_t)sizeof *m->work[0] + schedule_bytes(m) +
            incomplete_colors_bytes(&m->colors);
 }

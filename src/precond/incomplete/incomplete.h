@@ -7,9 +7,10 @@
  *
  * ILU(0) and IC(0) may also be computed approximately, by sweeps (incomplete_swept.h).
  *
- * incomplete.c: analysis, shifts, application; incomplete_pattern.c: the patterns of L and U; fill.h: those with fill;
- * incomplete_rows.h: the elimination of a row; incomplete_job.h: what it is told; incomplete_host.c and
- * incomplete_device.cu: the elimination of all rows; incomplete_swept_host.c and incomplete_swept_device.cu: sweeps.
+ * incomplete_analysis.c: patterns and triangles; incomplete.c: shifts, application; incomplete_pattern.c: the patterns
+ * of L and U; fill.h: those with fill; incomplete_rows.h: the elimination of a row; incomplete_job.h: what it is told;
+ * incomplete_host.c and incomplete_device.cu: the elimination of all rows; incomplete_swept_host.c and
+ * incomplete_swept_device.cu: sweeps; incomplete_split_device.cu: patterns for them on a GPU.
  */
 #ifndef TESS_PRECOND_INCOMPLETE_INCOMPLETE_H
 #define TESS_PRECOND_INCOMPLETE_INCOMPLETE_H
@@ -17,6 +18,7 @@
 #include <tessera/precond.h>
 
 #include "format/csr/csr.h"
+#include "matrix/device_csr.h"
 #include "precond/incomplete/incomplete_job.h"
 #include "triangular/triangular.h"
 
@@ -24,9 +26,13 @@
 extern "C" {
 #endif
 
+typedef struct incomplete_split incomplete_split;
+
 /* The functions of a device. */
 typedef struct incomplete_ops {
     tess_status (*factor)(const tess_matrix *assembled, const tess_incomplete_job *job, tess_incomplete_outcome *out);
+    /* incomplete_split_on_gpu; NULL: the host finds patterns. */
+    tess_status (*split)(const tess_matrix *assembled, bool symmetric, incomplete_split *out);
 } incomplete_ops;
 
 extern const incomplete_ops incomplete_host_ops;
@@ -113,6 +119,25 @@ tess_status incomplete_take_lower(tess_context *ctx, const incomplete_pattern *p
 tess_status incomplete_take_upper(tess_context *ctx, const incomplete_pattern *p, triangle_pattern *out);
 tess_status incomplete_mirror(tess_context *ctx, const triangle_pattern *lower, triangle_pattern *out);
 void incomplete_release_triangle(tess_context *ctx, triangle_pattern *t);
+
+/* ---- patterns, on a GPU ---- */
+
+/* One side of the diagonal, with space for values; source: where each comes from among the matrix's. */
+typedef struct incomplete_side {
+    device_csr pattern;
+    int64_t *source;
+} incomplete_side;
+
+struct incomplete_split {
+    int64_t missing_row; /* the first row without a diagonal entry: then there are no sides; -1: none */
+    int64_t *diagonal;   /* n places */
+    incomplete_side lower, upper;
+};
+
+/* Of a matrix with offsets of 32 bits (device_csr_takes). symmetric: the upper side is the transpose of the lower one.
+   Release it, also after a failure. */
+tess_status incomplete_split_on_gpu(const tess_matrix *assembled, bool symmetric, incomplete_split *out);
+void incomplete_release_split(tess_context *ctx, int64_t n, incomplete_split *s);
 
 #ifdef __cplusplus
 }

@@ -312,7 +312,7 @@ cleanup:
 
 extern "C" const incomplete_ops *incomplete_gpu_ops(void)
 {
-    static const incomplete_ops table = {factor};
+    static const incomplete_ops table = {factor, incomplete_split_on_gpu};
 
     return &table;
 }

@@ -249,4 +249,4 @@ static tess_status factor(const tess_matrix *assembled, const tess_incomplete_jo
     return TESS_SUCCESS;
 }
 
-const incomplete_ops incomplete_host_ops = {factor};
+const incomplete_ops incomplete_host_ops = {factor, NULL};

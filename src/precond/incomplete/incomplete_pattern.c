@@ -52,6 +52,19 @@ void incomplete_release_triangle(tess_context *ctx, triangle_pattern *t)
     tess_host_release(ctx, t->row_ptr, t->n + 1, sizeof *t->row_ptr);
 }
 
+static void release_side(tess_context *ctx, incomplete_side *s)
+{
+    tess_device_release(ctx, s->source, s->pattern.nnz, sizeof *s->source);
+    device_csr_release(ctx, &s->pattern);
+}
+
+void incomplete_release_split(tess_context *ctx, int64_t n, incomplete_split *s)
+{
+    tess_device_release(ctx, s->diagonal, n, sizeof *s->diagonal);
+    release_side(ctx, &s->lower);
+    release_side(ctx, &s->upper);
+}
+
 /* Row offsets exist; allocates columns and sources. */
 static tess_status allocate_entries(tess_context *ctx, triangle_pattern *t)
 {

@@ -57,8 +57,9 @@ static tess_status check_squares(tess_context *ctx, const tess_precond_options *
 
 static tess_status check_sweeps(tess_context *ctx, const tess_incomplete_options *o)
 {
-    const bool solves = o->triangular == TESS_TRIANGULAR_SWEEPS,
-               factors = o->factorization == TESS_FACTORIZATION_SWEEPS;
+    const bool solves = o->triangular == TESS_TRIANGULAR_SWEEPS;
+    const bool factors =
+        o->factorization == TESS_FACTORIZATION_SWEEPS || (o->factorization == TESS_FACTORIZATION_AUTO && solves);
 
     if (solves && (o->sweeps < 1 || o->sweeps > TESS_MAX_TRIANGLE_SWEEPS)) {
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, "give 1 to 100; the default is 3",

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Incomplete factors: what they are for, their patterns and triangles, who computes them. */
+#include <string.h>
+
+#include "base/stages.h"
+#include "precond/incomplete/incomplete_parts.h"
+
+/* Approximate cost of factors in nanoseconds: on a host for each product and each entry; on a GPU for each level set,
+   and a fixed part. */
+enum { HOST_PRODUCT = 2, HOST_ENTRY = 4, DEVICE_LEVEL_SET = 4000, DEVICE_CALLS = 150000 };
+/* So many rows are worth a factorization by sweeps where the triangles are solved by sweeps. */
+enum { SWEPT_ROWS = 65536 };
+
+void incomplete_destroy(tess_incomplete *m)
+{
+    if (!m) { return; }
+    triangle_destroy(m->lower);
+    triangle_destroy(m->upper);
+    tess_device_release(m->ctx, m->diagonal, m->n, sizeof *m->diagonal);
+    tess_device_release(m->ctx, m->order, m->n, sizeof *m->order);
+    tess_device_release(m->ctx, m->inverse, m->n, sizeof *m->inverse);
+    for (int i = 0; i < 2; i++) {
+        tess_device_release(m->ctx, m->work[i], m->n, sizeof *m->work[i]);
+    }
+    tess_device_release(m->ctx, m->columns_work, incomplete_columns_values(m, m->columns), sizeof *m->columns_work);
+    level_sets_release(m->ctx, &m->schedule);
+    incomplete_release_pattern(m->ctx, &m->pattern);
+    incomplete_colors_close(m->ctx, &m->colors);
+    tess_host_release(m->ctx, m, 1, sizeof *m);
+}
+
+/* The storage of square blocks, with all options resolved. */
+static tess_storage_options resolve_squares(const tess_precond_options *o, tess_precision storage)
+{
+    tess_storage_options squares = o->incomplete.squares;
+
+    if (squares.precision == TESS_PRECISION_FP64) { squares.precision = storage; }
+    if (squares.format == TESS_FORMAT_CSR && squares.policy.policy != TESS_POLICY_NONE) {
+        squares.format = tess_format_in_role(TESS_ROLE_BLOCKS); /* this settles the granularity */
+    }
+    return squares;
+}
+
+/* Whether one attempt takes the host less time. ILU(0) multiplies with the upper parts of the rows that a row needs,
+   IC(0) with the shorter row of each pair. */
+static bool host_is_sooner(const tess_incomplete *m, const incomplete_pattern *p, const triangle_pattern *lower)
+{
+    int64_t left = DEVICE_LEVEL_SET * m->schedule.level_sets + DEVICE_CALLS - HOST_ENTRY * p->nnz; /* nanoseconds */
+
+    for (int64_t i = 0; i < p->n && left > 0; i++) {
+        const int64_t own = lower->row_ptr[i + 1] - lower->row_ptr[i];
+
+        for (int64_t k = lower->row_ptr[i]; k < lower->row_ptr[i + 1]; k++) {
+            const int64_t j = lower->col_ind[k], others = lower->row_ptr[j + 1] - lower->row_ptr[j];
+
+            left -= HOST_PRODUCT * (!m->cholesky   ? p->row_ptr[j + 1] - p->diagonal[j] - 1
+                                    : own < others ? own
+                                                   : others);
+        }
+    }
+    return left > 0;
+}
+
+static bool chooses_host(const tess_incomplete *m, tess_factorization where, const incomplete_pattern *p,
+                         const triangle_pattern *lower)
+{
+    if (where != TESS_FACTORIZATION_AUTO) { return where == TESS_FACTORIZATION_HOST; }
+    return m->ctx->device == TESS_DEVICE_GPU && host_is_sooner(m, p, lower);
+}
+
+/* Prepares a factorization on the device. */
+static tess_status upload_schedule(tess_incomplete *m, const incomplete_pattern *p)
+{
+    tess_status status = TESS_SUCCESS;
+
+    if (m->sweeps == 0) {
+        TESS_TRY(tess_device_upload(m->ctx, m->schedule.order, m->n, sizeof *m->order, (void **)&m->order));
+    }
+    status = tess_device_upload(m->ctx, p->diagonal, m->n, sizeof *m->diagonal, (void **)&m->diagonal);
+cleanup:
+    return status;
+}
+
+static triangle_options options_of_triangles(const tess_incomplete *m, const tess_precond_options *o,
+                                             const tess_storage_options *squares)
+{
+    const tess_incomplete_options *own = &o->incomplete;
+    const bool blocks = own->triangular == TESS_TRIANGULAR_BLOCKS ||
+                        (own->triangular == TESS_TRIANGULAR_AUTO && incomplete_has_squares(&own->squares));
+    const bool merged = own->triangular == TESS_TRIANGULAR_MERGED ||
+                        (own->triangular == TESS_TRIANGULAR_AUTO && !blocks && m->ctx->device == TESS_DEVICE_GPU);
+
+    return (triangle_options){.blocks = blocks,
+                              .merged = merged,
+                              .weighs = merged && own->triangular == TESS_TRIANGULAR_AUTO,
+                              .sweeps = own->triangular == TESS_TRIANGULAR_SWEEPS ? own->sweeps : 0,
+                              .leaf = own->leaf,
+                              .precision = m->storage,
+                              .squares = squares};
+}
+
+static tess_status make_triangles(tess_incomplete *m, const incomplete_pattern *p, const tess_precond_options *o)
+{
+    tess_context *ctx = m->ctx;
+    const tess_storage_options squares = resolve_squares(o, m->storage);
+    const triangle_options options = options_of_triangles(m, o, &squares);
+    triangle_options of_lower = options;
+    triangle_pattern lower = {0}, upper = {0};
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(incomplete_take_lower(ctx, p, &lower));
+    if (m->sweeps == 0) {
+        TESS_TRY(level_sets_find(ctx, &lower, 0, m->n, &m->schedule));
+        TESS_TRY(tess_stage_end(ctx, "levels of the factors"));
+    }
+    m->by_host = m->has_fill || chooses_host(m, o->incomplete.factorization, p, &lower);
+    if (!m->by_host) { TESS_TRY(upload_schedule(m, p)); }
+    TESS_TRY(m->cholesky ? incomplete_mirror(ctx, &lower, &upper) : incomplete_take_upper(ctx, p, &upper));
+    if (ctx->device == TESS_DEVICE_GPU && m->sweeps == 0) { of_lower.level_sets = &m->schedule; }
+    TESS_TRY(triangle_create(ctx, &lower, &of_lower, &m->lower));
+    status = triangle_create(ctx, &upper, &options, &m->upper);
+cleanup:
+    if (m->by_host) { level_sets_release(ctx, &m->schedule); } /* one thread takes the rows in their order */
+    incomplete_release_triangle(ctx, &lower);
+    incomplete_release_triangle(ctx, &upper);
+    return status;
+}
+
+/* Whether nothing waits for anything else: then a GPU finds the patterns itself. */
+static bool splits_on_device(const tess_incomplete *m, const tess_precond_options *o)
+{
+    return m->sweeps > 0 && o->incomplete.triangular == TESS_TRIANGULAR_SWEEPS && !m->has_fill &&
+           incomplete_ops_of(m->ctx)->split && device_csr_takes(m->matrix);
+}
+
+static tess_status split_on_device(tess_incomplete *m, const tess_precond_options *o)
+{
+    tess_context *ctx = m->ctx;
+    const tess_storage_options squares = resolve_squares(o, m->storage);
+    const triangle_options options = options_of_triangles(m, o, &squares);
+    incomplete_split s = {0};
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(incomplete_ops_of(ctx)->split(m->matrix, m->cholesky, &s));
+    m->nnz = m->matrix->nnz;
+    m->missing_row = s.missing_row;
+    if (m->missing_row >= 0) { goto cleanup; }
+    m->diagonal = s.diagonal;
+    s.diagonal = NULL;
+    TESS_TRY(triangle_create_swept(ctx, &s.lower.pattern, &s.lower.source, &options, &m->lower));
+    TESS_TRY(triangle_create_swept(ctx, &s.upper.pattern, &s.upper.source, &options, &m->upper));
+    status = tess_stage_end(ctx, "patterns of the factors");
+cleanup:
+    incomplete_release_split(ctx, m->n, &s);
+    return status;
+}
+
+static tess_status allocate_vectors(tess_incomplete *m)
+{
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_device_allocate(m->ctx, m->n, sizeof *m->inverse, (void **)&m->inverse));
+    for (int i = 0; i < 2; i++) {
+        TESS_TRY(tess_device_allocate(m->ctx, m->n, sizeof *m->work[i], (void **)&m->work[i]));
+    }
+cleanup:
+    return status;
+}
+
+static tess_status analyse(tess_incomplete *m, const tess_precond_options *o)
+{
+    tess_context *ctx = m->ctx;
+    incomplete_pattern p = {0};
+    tess_status status = TESS_SUCCESS;
+
+    if (splits_on_device(m, o)) {
+        TESS_TRY(split_on_device(m, o));
+        if (m->missing_row >= 0) { goto cleanup; }
+        return allocate_vectors(m);
+    }
+    TESS_TRY(m->has_fill ? incomplete_find_fill(m->matrix, o, &p)
+                         : incomplete_read_pattern(m->matrix, &p, &m->missing_row));
+    if (m->missing_row >= 0) { goto cleanup; }
+    m->nnz = p.nnz;
+    TESS_TRY(make_triangles(m, &p, o));
+    if (m->by_host) {
+        m->pattern = p;
+        p = (incomplete_pattern){0};
+    }
+    status = allocate_vectors(m);
+cleanup:
+    incomplete_release_pattern(ctx, &p);
+    return status;
+}
+
+/* From here on all is of the matrix in that order, but for vectors and messages. */
+static tess_status order_by_colors(tess_incomplete *m)
+{
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(incomplete_colors_open(m->given, m->cholesky, &m->colors));
+    TESS_TRY(incomplete_colors_renew(m->given, &m->colors));
+    m->matrix = m->colors.matrix;
+cleanup:
+    return status;
+}
+
+/* The sweeps of the factorization, if any. On a GPU, triangles of many rows that are solved by sweeps are computed by
+   them too, unless the caller chooses: then nothing is found or computed on the host. */
+static int choose_sweeps(const tess_incomplete *m, const tess_incomplete_options *o)
+{
+    const bool chosen = o->factorization == TESS_FACTORIZATION_AUTO && o->triangular == TESS_TRIANGULAR_SWEEPS &&
+                        !m->has_fill && m->ctx->device == TESS_DEVICE_GPU && m->n >= SWEPT_ROWS;
+
+    return chosen || o->factorization == TESS_FACTORIZATION_SWEEPS ? o->factorization_sweeps : 0;
+}
+
+tess_status incomplete_create(const tess_matrix *a, const tess_precond_options *options, tess_incomplete **out)
+{
+    tess_incomplete *m = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    *out = NULL;
+    TESS_TRY(tess_host_allocate(a->ctx, 1, sizeof *m, (void **)&m));
+    memset(m, 0, sizeof *m);
+    m->ctx = a->ctx;
+    m->given = m->matrix = a;
+    m->n = a->nrows;
+    m->kind = options->kind;
+    m->cholesky = m->kind == TESS_PRECOND_IC0 || m->kind == TESS_PRECOND_ICT;
+    m->has_fill = m->kind != TESS_PRECOND_IC0 && m->kind != TESS_PRECOND_ILU0;
+    m->missing_row = -1;
+    m->by_host = m->has_fill || options->incomplete.factorization == TESS_FACTORIZATION_HOST;
+    m->sweeps = choose_sweeps(m, &options->incomplete);
+    m->storage = options->role.given ? options->role.storage : TESS_PRECISION_FP64;
+    if (options->incomplete.triangular == TESS_TRIANGULAR_COLORS) { TESS_TRY(order_by_colors(m)); }
+    TESS_TRY(analyse(m, options));
+    status = incomplete_renew(m);
+cleanup:
+    if (status == TESS_SUCCESS || status == TESS_SINGULAR || status == TESS_OUT_OF_RANGE) {
+        *out = m;
+    } else {
+        incomplete_destroy(m);
+    }
+    return status;
+}
