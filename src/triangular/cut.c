@@ -173,6 +173,34 @@ cleanup:
     return status;
 }
 
+tess_status triangle_take_leaf(sparse_triangle *t, device_csr *pattern, int64_t **source, leveled_rows *rows)
+{
+    triangle_piece *piece = NULL;
+    triangle_leaf *l = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(add_piece(t, &piece));
+    l = &piece->leaf;
+    *l = (triangle_leaf){.n = t->n,
+                         .nnz = pattern->nnz,
+                         .level_sets = rows->level_sets,
+                         .row = rows->order,
+                         .row_ptr = pattern->row_ptr,
+                         .row_ptr_bits = 32,
+                         .col_ind = pattern->col_ind,
+                         .source = *source,
+                         .runs = rows->runs,
+                         .nruns = rows->level_sets,
+                         .precision = t->precision};
+    *pattern = (device_csr){0};
+    *source = NULL;
+    *rows = (leveled_rows){0};
+    TESS_TRY(tess_device_allocate(t->ctx, l->nnz, tess_precision_bytes(l->precision), &l->val));
+    status = triangle_ops_of(t->ctx)->prepare(t->ctx, l);
+cleanup:
+    return status;
+}
+
 /* Rows and columns of a triangle, each from the first up to, but not, the end. */
 typedef struct square_place {
     int64_t row, row_end, column, column_end;

@@ -77,6 +77,9 @@ static inline int columns_of(const triangle_args *args)
 extern "C" {
 #endif
 
+struct device_csr;
+struct leveled_rows;
+
 /* The functions of a device. */
 typedef struct triangle_ops {
     /* Makes a plan by the leaf's size, when its arrays exist. */
@@ -92,6 +95,11 @@ typedef struct triangle_ops {
     tess_status (*give)(tess_context *ctx, int64_t n, const int32_t *order, const double *work,
                         const triangle_args *args);
     bool has_clock; /* the time of a solve says something: not on an emulated device */
+    /* Level sets of triangles on the device (leveled.h); NULL on the host. */
+    tess_status (*find_levels)(tess_context *ctx, const struct device_csr *t, const struct device_csr *needed_by,
+                               int64_t most, struct leveled_rows *out, bool *found);
+    tess_status (*take_rows)(tess_context *ctx, const struct device_csr *t, const int64_t *source, const int32_t *order,
+                             struct device_csr *to, int64_t **to_source);
 } triangle_ops;
 
 extern const triangle_ops triangle_host_ops;

@@ -6,6 +6,7 @@
 
 #include "device/host/host.h"
 #include "triangular/leaf.h"
+#include "triangular/leveled.h"
 
 /* First the number of rows of each level set, then their places. */
 typedef struct level_set_work {
@@ -21,6 +22,13 @@ void level_sets_release(tess_context *ctx, level_schedule *s)
     tess_host_release(ctx, s->order, s->n, sizeof *s->order);
     tess_host_release(ctx, s->runs, s->nruns, sizeof *s->runs);
     *s = (level_schedule){0};
+}
+
+void leveled_release(tess_context *ctx, leveled_rows *r)
+{
+    tess_device_release(ctx, r->order, r->n, sizeof *r->order);
+    tess_host_release(ctx, r->runs, r->level_sets, sizeof *r->runs);
+    *r = (leveled_rows){0};
 }
 
 /* Row number i in the order of the solution. */

@@ -5,6 +5,7 @@
 #define TESS_TRIANGULAR_PIECES_H
 
 #include "matrix/storage_options.h"
+#include "triangular/leveled.h"
 #include "triangular/merged_triangle.h"
 #include "triangular/triangular.h"
 
@@ -53,6 +54,8 @@ static inline int64_t triangle_work_vectors(const sparse_triangle *t)
 
 /* Cuts the triangle into pieces; recursive blocks first order its rows by level sets. */
 tess_status triangle_cut(sparse_triangle *t, const triangle_pattern *p);
+/* All of the triangle as one leaf, which takes its rows by level sets, their sources, and the level sets. */
+tess_status triangle_take_leaf(sparse_triangle *t, device_csr *pattern, int64_t **source, leveled_rows *rows);
 /* For sweeps: all of the triangle as one square, which takes the pattern, its space for values, and the sources; what
    it does not take stays the caller's. */
 tess_status triangle_take_square(sparse_triangle *t, device_csr *pattern, int64_t **source);

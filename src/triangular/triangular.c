@@ -64,6 +64,31 @@ cleanup:
     return status;
 }
 
+tess_status triangle_create_leveled(tess_context *ctx, device_csr *pattern, int64_t **source, leveled_rows *rows,
+                                    const triangle_options *options, sparse_triangle **out)
+{
+    device_csr ordered = {0};
+    int64_t *places = NULL;
+    const int64_t nnz = pattern->nnz;
+    sparse_triangle *t = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    *out = NULL;
+    TESS_TRY(open_triangle(ctx, pattern->nrows, options, &t));
+    TESS_TRY(triangle_ops_of(ctx)->take_rows(ctx, pattern, *source, rows->order, &ordered, &places));
+    TESS_TRY(triangle_take_leaf(t, &ordered, &places, rows));
+    *out = t;
+cleanup:
+    tess_device_release(ctx, places, nnz, sizeof *places);
+    device_csr_release(ctx, &ordered);
+    tess_device_release(ctx, *source, nnz, sizeof **source);
+    *source = NULL;
+    device_csr_release(ctx, pattern);
+    leveled_release(ctx, rows);
+    if (status != TESS_SUCCESS) { triangle_destroy(t); }
+    return status;
+}
+
 tess_status triangle_create(tess_context *ctx, triangle_pattern *p, const triangle_options *options,
                             sparse_triangle **out)
 {

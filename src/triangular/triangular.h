@@ -13,6 +13,7 @@
 #include "matrix/device_csr.h"
 #include "triangular/leaf.h"
 #include "triangular/level_sets.h"
+#include "triangular/leveled.h"
 
 typedef struct sparse_triangle sparse_triangle;
 
@@ -41,6 +42,10 @@ void triangle_values_release(tess_context *ctx, triangle_values *v);
 /* Only the structure. If the pattern is kept, its arrays are taken and *p is empty; else they stay the caller's. */
 tess_status triangle_create(tess_context *ctx, triangle_pattern *p, const triangle_options *options,
                             sparse_triangle **out);
+/* Of level sets, from a pattern on the device whose level sets are `rows`, and the place of each entry among the
+   values. It takes all three, also on failure. */
+tess_status triangle_create_leveled(tess_context *ctx, device_csr *pattern, int64_t **source, leveled_rows *rows,
+                                    const triangle_options *options, sparse_triangle **out);
 /* Of sweeps, from a pattern on the device that has space for values, and the place of each among them. It takes both,
    also on failure. */
 tess_status triangle_create_swept(tess_context *ctx, device_csr *pattern, int64_t **source,

@@ -11,6 +11,7 @@
 #include "triangular/level_sets_device.cuh"
 
 #include "triangular/leaf.h"
+#include "triangular/leveled.h"
 #include "triangular/waiting_device.cuh"
 
 namespace {
@@ -386,8 +387,8 @@ tess_status prepare(tess_context *ctx, triangle_leaf *leaf)
 
 extern "C" const triangle_ops *triangle_gpu_ops(void)
 {
-    static const triangle_ops table = {prepare, set_plan, choose_plan, prepare_columns,
-                                       solve,   take,     give,        GPU_HAS_CLOCK != 0};
+    static const triangle_ops table = {prepare, set_plan, choose_plan,        prepare_columns, solve,
+                                       take,    give,     GPU_HAS_CLOCK != 0, leveled_find,    leveled_take_rows};
 
     return &table;
 }

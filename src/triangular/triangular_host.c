@@ -217,4 +217,5 @@ static tess_status give(tess_context *ctx, int64_t n, const int32_t *order, cons
     return TESS_SUCCESS;
 }
 
-const triangle_ops triangle_host_ops = {prepare, set_plan, choose_plan, prepare_columns, solve, take, give, true};
+const triangle_ops triangle_host_ops = {prepare, set_plan, choose_plan, prepare_columns, solve, take, give,
+                                        true,    NULL,     NULL};

@@ -10,6 +10,9 @@
 enum { HOST_PRODUCT = 2, HOST_ENTRY = 4, DEVICE_LEVEL_SET = 4000, DEVICE_CALLS = 150000 };
 /* So many rows are worth a factorization by sweeps where the triangles are solved by sweeps. */
 enum { SWEPT_ROWS = 65536 };
+/* A GPU finds the level sets of so many rows; at most so many of them; and where the caller leaves the triangles to us,
+   those of so many rows each, in the mean, since merged level sets are not faster then. */
+enum { LEVELED_ROWS = 65536, MOST_LEVEL_SETS = 8192, ROWS_OF_LEVEL_SET = 1024 };
 
 void incomplete_destroy(tess_incomplete *m)
 {
@@ -126,34 +129,107 @@ cleanup:
     return status;
 }
 
-/* Whether nothing waits for anything else: then a GPU finds the patterns itself. */
-static bool splits_on_device(const tess_incomplete *m, const tess_precond_options *o)
+/* ---- on a GPU ---- */
+
+/* How many level sets a GPU looks for itself; 0: the host finds all. Many rows in each need no merging. */
+static int64_t most_level_sets(const tess_incomplete *m, const tess_precond_options *o)
 {
-    return m->sweeps > 0 && o->incomplete.triangular == TESS_TRIANGULAR_SWEEPS && !m->has_fill &&
-           incomplete_ops_of(m->ctx)->split && device_csr_takes(m->matrix);
+    const tess_incomplete_options *own = &o->incomplete;
+    const bool by_device =
+        own->factorization == TESS_FACTORIZATION_AUTO || own->factorization == TESS_FACTORIZATION_DEVICE;
+
+    if (m->sweeps > 0 || !by_device || m->n < LEVELED_ROWS || incomplete_has_squares(&own->squares)) { return 0; }
+    if (own->triangular == TESS_TRIANGULAR_LEVELS) { return MOST_LEVEL_SETS; }
+    return own->triangular == TESS_TRIANGULAR_AUTO ? m->n / ROWS_OF_LEVEL_SET : 0;
 }
 
-static tess_status split_on_device(tess_incomplete *m, const tess_precond_options *o)
+/* Whether a GPU finds the patterns itself: it need not order rows, or may. */
+static bool splits_on_device(const tess_incomplete *m, const tess_precond_options *o)
+{
+    const bool swept = m->sweeps > 0 && o->incomplete.triangular == TESS_TRIANGULAR_SWEEPS;
+
+    return (swept || most_level_sets(m, o) > 0) && !m->has_fill && incomplete_ops_of(m->ctx)->split &&
+           device_csr_takes(m->matrix);
+}
+
+static tess_status create_swept(tess_incomplete *m, const triangle_options *options, incomplete_split *s)
+{
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(triangle_create_swept(m->ctx, &s->lower.pattern, &s->lower.source, options, &m->lower));
+    status = triangle_create_swept(m->ctx, &s->upper.pattern, &s->upper.source, options, &m->upper);
+cleanup:
+    return status;
+}
+
+/* The level sets of one side, which the transpose of the other has where the pattern is symmetric. */
+static tess_status find_side_levels(const tess_incomplete *m, const incomplete_side *side,
+                                    const incomplete_side *mirrored, int64_t most, leveled_rows *rows, bool *found)
+{
+    const triangle_ops *ops = triangle_ops_of(m->ctx);
+    device_csr own = side->pattern, transpose = {0};
+    int32_t *source = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    if (mirrored) { return ops->find_levels(m->ctx, &own, &mirrored->pattern, most, rows, found); }
+    own.val = NULL;
+    TESS_TRY(device_csr_ops_of(m->ctx)->transpose(m->ctx, &own, &transpose, &source));
+    status = ops->find_levels(m->ctx, &own, &transpose, most, rows, found);
+cleanup:
+    tess_device_release(m->ctx, source, own.nnz, sizeof *source);
+    device_csr_release(m->ctx, &transpose);
+    return status;
+}
+
+/* *made false: there are too many level sets. */
+static tess_status create_leveled(tess_incomplete *m, const triangle_options *options, int64_t most,
+                                  incomplete_split *s, bool *made)
+{
+    leveled_rows lower = {0}, upper = {0};
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(find_side_levels(m, &s->lower, m->cholesky ? &s->upper : NULL, most, &lower, made));
+    if (!*made) { goto cleanup; }
+    TESS_TRY(find_side_levels(m, &s->upper, m->cholesky ? &s->lower : NULL, most, &upper, made));
+    if (!*made) { goto cleanup; }
+    TESS_TRY(tess_device_allocate(m->ctx, m->n, sizeof *m->order, (void **)&m->order));
+    TESS_TRY(m->ctx->backend->copy(m->ctx, m->order, lower.order, (size_t)m->n * sizeof *m->order));
+    TESS_TRY(triangle_create_leveled(m->ctx, &s->lower.pattern, &s->lower.source, &lower, options, &m->lower));
+    status = triangle_create_leveled(m->ctx, &s->upper.pattern, &s->upper.source, &upper, options, &m->upper);
+cleanup:
+    leveled_release(m->ctx, &lower);
+    leveled_release(m->ctx, &upper);
+    return status;
+}
+
+/* *made false: the host has to. */
+static tess_status split_on_device(tess_incomplete *m, const tess_precond_options *o, bool *made)
 {
     tess_context *ctx = m->ctx;
     const tess_storage_options squares = resolve_squares(o, m->storage);
-    const triangle_options options = options_of_triangles(m, o, &squares);
+    triangle_options options = options_of_triangles(m, o, &squares);
     incomplete_split s = {0};
     tess_status status = TESS_SUCCESS;
 
+    *made = true;
+    options.merged = false;
     TESS_TRY(incomplete_ops_of(ctx)->split(m->matrix, m->cholesky, &s));
-    m->nnz = m->matrix->nnz;
     m->missing_row = s.missing_row;
     if (m->missing_row >= 0) { goto cleanup; }
+    TESS_TRY(m->sweeps > 0 ? create_swept(m, &options, &s)
+                           : create_leveled(m, &options, most_level_sets(m, o), &s, made));
+    if (!*made) { goto cleanup; }
+    m->nnz = m->matrix->nnz;
+    m->by_host = false;
     m->diagonal = s.diagonal;
     s.diagonal = NULL;
-    TESS_TRY(triangle_create_swept(ctx, &s.lower.pattern, &s.lower.source, &options, &m->lower));
-    TESS_TRY(triangle_create_swept(ctx, &s.upper.pattern, &s.upper.source, &options, &m->upper));
     status = tess_stage_end(ctx, "patterns of the factors");
 cleanup:
     incomplete_release_split(ctx, m->n, &s);
     return status;
 }
+
+/* ---- all ---- */
 
 static tess_status allocate_vectors(tess_incomplete *m)
 {
@@ -171,13 +247,12 @@ static tess_status analyse(tess_incomplete *m, const tess_precond_options *o)
 {
     tess_context *ctx = m->ctx;
     incomplete_pattern p = {0};
+    bool made = false;
     tess_status status = TESS_SUCCESS;
 
-    if (splits_on_device(m, o)) {
-        TESS_TRY(split_on_device(m, o));
-        if (m->missing_row >= 0) { goto cleanup; }
-        return allocate_vectors(m);
-    }
+    if (splits_on_device(m, o)) { TESS_TRY(split_on_device(m, o, &made)); }
+    if (m->missing_row >= 0) { goto cleanup; }
+    if (made) { return allocate_vectors(m); }
     TESS_TRY(m->has_fill ? incomplete_find_fill(m->matrix, o, &p)
                          : incomplete_read_pattern(m->matrix, &p, &m->missing_row));
     if (m->missing_row >= 0) { goto cleanup; }
