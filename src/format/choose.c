@@ -43,15 +43,20 @@ static tess_status try_padded(const tess_matrix *a, const tess_storage_options *
     return try_format(a, options, format, true, out);
 }
 
+tess_status tess_matrix_try_diagonals(const tess_matrix *a, const tess_storage_options *options, tess_matrix **out)
+{
+    *out = NULL;
+    if (a->nrows != a->ncols) { return TESS_SUCCESS; }
+    return try_format(a, options, tess_format_in_role(TESS_ROLE_DIAGONALS), false, out);
+}
+
 tess_status tess_matrix_try_padded(const tess_matrix *a, const tess_storage_options *options, bool diagonals,
                                    tess_matrix **out)
 {
     tess_status status = TESS_SUCCESS;
 
     *out = NULL;
-    if (diagonals && a->nrows == a->ncols) {
-        status = try_format(a, options, tess_format_in_role(TESS_ROLE_DIAGONALS), false, out);
-    }
+    if (diagonals) { status = tess_matrix_try_diagonals(a, options, out); }
     if (status == TESS_SUCCESS && !*out) {
         status = try_format(a, options, tess_format_in_role(TESS_ROLE_SLICES), false, out);
     }

@@ -23,6 +23,8 @@ tess_status tess_blocks_are_full(const tess_matrix *a, const tess_policy_options
    arithmetic. */
 tess_status tess_matrix_try_slices(const tess_matrix *a, const tess_storage_options *options, tess_matrix **out);
 
+/* By diagonals, if the matrix is square and they pay; else *out is NULL. As tess_matrix_try_padded. */
+tess_status tess_matrix_try_diagonals(const tess_matrix *a, const tess_storage_options *options, tess_matrix **out);
 /* By diagonals if `diagonals`, the matrix is square and they pay, else in slices if these pay; else *out is NULL. The
    precision of the options is taken as it is: no loss is looked for, and values beyond it become infinite. */
 tess_status tess_matrix_try_padded(const tess_matrix *a, const tess_storage_options *options, bool diagonals,

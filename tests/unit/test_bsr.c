@@ -123,7 +123,7 @@ static void the_size_is_that_of_the_nodes(void **state)
         tess_matrix *m = make_matrix(ctx, &a), *stored = to_blocks(m, 0, TESS_PRECISION_FP32);
         const bsr_view *v = view_of(stored);
 
-        assert_int_equal(v->block, block);
+        assert_int_equal(v->height, block);
         assert_int_equal(tess_matrix_block_size(stored), block);
         assert_int_equal(tess_matrix_block_size(m), 0);
         assert_int_equal(v->nblocks, 43);
@@ -190,7 +190,7 @@ static void a_sample_that_misleads_is_found_out(void **state)
     assert_non_null(strstr(tess_context_last_error(ctx)->message, "2: 1.88"));
     o.slices.max_padding = 2.0;
     assert_ok(ctx, tess_matrix_convert(m, &o, &stored));
-    assert_int_equal(view_of(stored)->block, 2);
+    assert_int_equal(view_of(stored)->height, 2);
     assert_int_equal(view_of(stored)->nblocks, ROWS / 2);
     tess_matrix_destroy(stored);
     tess_matrix_destroy(m);

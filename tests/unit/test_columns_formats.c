@@ -91,9 +91,17 @@ static void steps_of_polynomials(void **state)
     }
     for (int f = 1; f < FORMATS; f++) {
         tess_matrix *m = store_in(assembled, formats[f], TESS_PRECISION_FP32, TESS_ARITHMETIC_FP32);
+        oracle_csr stored = decode_matrix(m);
 
         assert_false(m->ops->takes_columns(m, false));
-        assert_false(m->ops->takes_columns(m, true)); /* levels of a host are rows */
+        assert_int_equal(m->ops->takes_columns(m, true), formats[f] == TESS_FORMAT_BSR); /* or csr: levels of a host */
+        for (int k = 0; k < 3 && formats[f] == TESS_FORMAT_BSR; k++) {
+            check_columns_step(
+                m, &stored,
+                (columns_step){
+                    .vectors = TESS_PRECISION_FP32, .columns = 2 << k, .keeps_y = k != 1, .wide_total = k == 2});
+        }
+        oracle_free(&stored);
         tess_matrix_destroy(m);
     }
     tess_matrix_destroy(assembled);

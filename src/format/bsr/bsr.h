@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * BSR: block rows of `block` neighbouring rows. A block row has the blocks of `block` columns that hold an entry, in
+ * BSR: block rows of `height` neighbouring rows. A block row has the blocks of `width` columns that hold an entry, in
  * ascending order; each has one column index, that of its first column, and its values together, column after column.
  * A place without an entry holds 0, and a mask tells it from an entry: it is never added, not even as 0 times NaN. The
  * real form of a complex matrix has two values a block: re and im. README.md has a picture.
+ *
+ * Matrices of a caller have square blocks. bsr_make_nodes also makes others, for the levels of multigrid.
  */
 #ifndef TESS_FORMAT_BSR_BSR_H
 #define TESS_FORMAT_BSR_BSR_H
@@ -23,28 +25,29 @@ extern "C" {
 enum {
     BSR_LEAST_BLOCK = 2,
     BSR_MOST_BLOCK = 6,
-    BSR_STRIP = 32 /* rows of complex numbers that a wave takes together */
+    BSR_STRIP = 32, /* rows of complex numbers that a wave takes together */
+    BSR_BEYOND = 2  /* values beyond the last block, which vectors of the host read after blocks of 2 and 3 rows */
 };
 
 /* The view for kernels: arrays in the memory of the backend that runs it. */
 typedef struct bsr_view {
     int64_t nrows, ncols, nnz; /* of the matrix that it was made of */
     int64_t nblock_rows, nblocks;
-    int block;       /* rows and columns of a block */
-    bool is_complex; /* re and im alone: the block is [[re, -im], [im, re]] */
-    void *row_ptr;   /* nblock_rows + 1 offsets of row_ptr_bits: block row i has the blocks from row_ptr[i] on */
+    int height, width; /* rows and columns of a block */
+    bool is_complex;   /* re and im alone: the block is [[re, -im], [im, re]] */
+    void *row_ptr;     /* nblock_rows + 1 offsets of row_ptr_bits: block row i has the blocks from row_ptr[i] on */
     int row_ptr_bits;
-    /* nblocks first columns: block * the block's number, but at most ncols - block, so that products read no x beyond
+    /* nblocks first columns: width * the block's number, but at most ncols - width, so that products read no x beyond
        the end. 0 where the matrix is narrower than a block: then all products go by the masks. With column_bits 16 they
        are relative to the first row of the block row, or of its strip (bsr_narrow_origin). */
     void *column;
     int column_bits; /* 16 if all fit, else 32 */
-    void *mask; /* nblocks masks of bsr_mask_bytes(block): bit c * block + r for an entry; NULL: every place is one */
+    void *mask; /* nblocks masks of bsr_mask_bytes(height): bit c * height + r for an entry; NULL: every place is one */
     void *val;  /* bsr_values(v) values of a block after another */
     tess_precision precision;
     tess_arithmetic arithmetic;
     /* GPU: threads that share a block row, a power of two; and the block rows longer than a segment, with the first
-       segment of each and the sums of all segments, `block` each. */
+       segment of each and the sums of all segments, `height` each. */
     int group;
     int64_t nlong, nsegments;
     int32_t *long_row, *long_segment; /* nlong, nlong + 1 */
@@ -75,11 +78,24 @@ typedef struct bsr_ops {
     tess_status (*spmv)(tess_context *ctx, const bsr_view *v, const tess_spmv_args *args);
     /* As multiply_columns of a format. */
     tess_status (*multiply_columns)(tess_context *ctx, const bsr_view *v, const tess_spmv_args *args);
-    bool columns_take_steps; /* FP32 vectors, and steps of a polynomial */
 } bsr_ops;
 
 /* The functions for the context's device. */
 const bsr_ops *bsr_ops_of(const tess_context *ctx);
+
+/*
+ * A matrix with the pattern of an assembled one, for products alone: blocks of height x width, 2 to 6 each, of which
+ * nrows and ncols are multiples. Places without an entry are zeros like others: there are no masks. If the pattern has
+ * values, *out gets them; else all are 0. *out is NULL if it would take more than most_bytes or pad too much.
+ */
+typedef struct bsr_nodes {
+    int height, width;
+    tess_precision precision;
+    tess_arithmetic arithmetic;
+    int64_t most_bytes;
+} bsr_nodes;
+
+tess_status bsr_make_nodes(const tess_matrix *pattern, const bsr_nodes *nodes, tess_matrix **out);
 
 extern const bsr_ops bsr_host_ops;
 tess_status bsr_host_count_blocks(tess_context *ctx, const csr_view *csr, int block, int64_t stride, int64_t *blocks,

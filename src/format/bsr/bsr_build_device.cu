@@ -16,7 +16,7 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
 
     for (int64_t i = (int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x; i < nblock_rows; i += step) {
         if (!bsr_is_sampled(i, stride)) { continue; }
-        blocks += (unsigned long long)bsr_count_row(&csr, block, i);
+        blocks += (unsigned long long)bsr_count_row(&csr, block, block, i);
         entries += (unsigned long long)bsr_count_entries(&csr, block, i);
     }
     if (entries > 0) {
@@ -87,7 +87,7 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
     offsets_kernel(const csr_view csr, const bsr_view v, int64_t *counts, bool places)
 {
     const int64_t i = (int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x;
-    const int64_t own = i < v.nblock_rows ? bsr_count_row(&csr, v.block, i) : 0;
+    const int64_t own = i < v.nblock_rows ? bsr_count_row(&csr, v.height, v.width, i) : 0;
     int64_t all = 0, before = scan_block<GPU_BLOCK>(own, &all);
 
     if (!places) {
@@ -131,7 +131,7 @@ __global__ static void __launch_bounds__(GPU_BLOCK) fill_columns_kernel(const cs
     const int64_t step = (int64_t)gridDim.x * GPU_BLOCK;
 
     for (int64_t i = (int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x; i < v.nblock_rows; i += step) {
-        bsr_fill_row_columns(&csr, &v, v.block, i);
+        bsr_fill_row_columns(&csr, &v, v.height, v.width, i);
     }
 }
 
@@ -140,7 +140,7 @@ __global__ static void __launch_bounds__(GPU_BLOCK) fill_values_kernel(const csr
     const int64_t step = (int64_t)gridDim.x * GPU_BLOCK;
 
     for (int64_t i = (int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x; i < v.nblock_rows; i += step) {
-        bsr_fill_row_values(&csr, &v, v.precision, v.block, i);
+        bsr_fill_row_values(&csr, &v, v.precision, v.height, v.width, i);
     }
 }
 
@@ -188,11 +188,11 @@ extern "C" tess_status bsr_gpu_decode(tess_context *ctx, const csr_view *csr, co
 
 /* ---- the plan of products ---- */
 
-/* Threads that share a block row: a complex entry or four values each, in a row of mean length. */
+/* Threads that share a block row: two complex entries each, or eight columns, in a row of mean length. */
 static int choose_group(const bsr_view *v)
 {
     const double mean = v->nblock_rows > 0 ? (double)v->nblocks / (double)v->nblock_rows : 0.0;
-    const double loads = v->is_complex ? mean / 2.0 : mean * bsr_values(v) / 4.0;
+    const double loads = v->is_complex ? mean / 2.0 : mean * v->width / 8.0;
     int group = v->is_complex ? 2 : 8;
 
     while (group < GPU_WAVE && group < loads) {
@@ -237,7 +237,7 @@ static tess_status store_long_rows(tess_context *ctx, const void *row_ptr, bsr_v
     (void)list_long_rows(v, row_ptr, list, segment, &v->nsegments);
     TESS_TRY(tess_device_allocate(ctx, nlong, sizeof *list, (void **)&v->long_row));
     TESS_TRY(tess_device_allocate(ctx, nlong + 1, sizeof *segment, (void **)&v->long_segment));
-    TESS_TRY(tess_device_allocate(ctx, v->nsegments * v->block, sizeof *v->segment_sum, (void **)&v->segment_sum));
+    TESS_TRY(tess_device_allocate(ctx, v->nsegments * v->height, sizeof *v->segment_sum, (void **)&v->segment_sum));
     TESS_TRY(ctx->backend->upload(ctx, v->long_row, list, (size_t)nlong * sizeof *list));
     status = ctx->backend->upload(ctx, v->long_segment, segment, (size_t)(nlong + 1) * sizeof *segment);
 cleanup:

@@ -11,13 +11,13 @@ __device__ static inline void add_real(const bsr_view &v, int64_t block_row, int
 {
     const int64_t end = bsr_offset(&v, block_row + 1);
     int64_t k = bsr_offset(&v, block_row);
-    const STORED *val = (const STORED *)v.val + k * v.block * v.block + r;
+    const STORED *val = (const STORED *)v.val + k * v.height * v.width + r;
 
     for (; k < end; k++) {
         const VECTOR *const at = x + bsr_column(&v, block_row, k) * columns;
 
 #pragma unroll 2
-        for (int c = 0; c < v.block; c++, val += v.block) {
+        for (int c = 0; c < v.width; c++, val += v.height) {
             add_products(*val, pack_at<V>(at + (int64_t)c * columns), sum);
         }
     }
@@ -62,8 +62,8 @@ struct blocks_of_columns {
     __device__ static inline int64_t sum_row(const bsr_view &v, int64_t row, const VECTOR *x, int columns,
                                              ARITHMETIC (&sum)[V])
     {
-        const int64_t block_row = row / v.block;
-        const int r = (int)(row % v.block);
+        const int64_t block_row = row / v.height;
+        const int r = (int)(row % v.height);
         const bool narrow = bsr_is_narrow(&v);
 
         if (v.is_complex) {

@@ -46,8 +46,7 @@ extern "C" const bsr_ops *bsr_gpu_ops(void)
                                   bsr_gpu_plan,
                                   prepare,
                                   spmv,
-                                  multiply_columns,
-                                  true};
+                                  multiply_columns};
 
     return &table;
 }

@@ -20,15 +20,14 @@ static const bsr_view *view_of(const tess_matrix *a)
 
 /* ---- arrays ---- */
 
-/* The vectors of the host read one value beyond the last block of 3. */
 static int64_t count_values(const bsr_view *v)
 {
-    return v->nblocks > 0 ? v->nblocks * bsr_values(v) + 1 : 0;
+    return v->nblocks > 0 ? v->nblocks * bsr_values(v) + BSR_BEYOND : 0;
 }
 
 static int64_t mask_bytes(const bsr_view *v)
 {
-    return v->mask ? v->nblocks * bsr_mask_bytes(v->block) : 0;
+    return v->mask ? v->nblocks * bsr_mask_bytes(v->height) : 0;
 }
 
 static void release_view(tess_context *ctx, bsr_view *v)
@@ -39,7 +38,7 @@ static void release_view(tess_context *ctx, bsr_view *v)
     tess_device_release(ctx, v->val, count_values(v), tess_precision_bytes(v->precision));
     tess_device_release(ctx, v->long_row, v->nlong, sizeof *v->long_row);
     tess_device_release(ctx, v->long_segment, v->nlong > 0 ? v->nlong + 1 : 0, sizeof *v->long_segment);
-    tess_device_release(ctx, v->segment_sum, v->nsegments * v->block, sizeof *v->segment_sum);
+    tess_device_release(ctx, v->segment_sum, v->nsegments * v->height, sizeof *v->segment_sum);
 }
 
 static void bsr_destroy(tess_context *ctx, void *storage)
@@ -133,12 +132,13 @@ static tess_status refuse_padding(tess_context *ctx, const tess_storage_options 
 /* ---- building ---- */
 
 /* Rows in blocks of a size. */
-static tess_status make_offsets(tess_context *ctx, const csr_view *csr, int block, bsr_view *v)
+static tess_status make_offsets(tess_context *ctx, const csr_view *csr, int height, int width, bsr_view *v)
 {
     tess_status status = TESS_SUCCESS;
 
-    v->block = block;
-    v->nblock_rows = (v->nrows + block - 1) / block;
+    v->height = height;
+    v->width = width;
+    v->nblock_rows = (v->nrows + height - 1) / height;
     TESS_TRY(tess_device_allocate(ctx, v->nblock_rows + 1, (size_t)v->row_ptr_bits / 8, &v->row_ptr));
     status = bsr_ops_of(ctx)->fill_offsets(ctx, csr, v, &v->nblocks);
 cleanup:
@@ -147,7 +147,7 @@ cleanup:
 
 static bool pads_too_much(const tess_storage_options *o, const bsr_view *v)
 {
-    return (double)v->nblocks * v->block * v->block > storage_max_padding(o) * (double)v->nnz;
+    return (double)v->nblocks * v->height * v->width > storage_max_padding(o) * (double)v->nnz;
 }
 
 /* Chooses the size, and makes the offsets. What a sample promised is checked. */
@@ -164,30 +164,30 @@ static tess_status choose_block(tess_context *ctx, const csr_view *csr, const te
         block = best_size(o, &s);
     }
     if (block > 0) {
-        TESS_TRY(make_offsets(ctx, csr, block, v));
+        TESS_TRY(make_offsets(ctx, csr, block, block, v));
         if (!pads_too_much(o, v)) { return TESS_SUCCESS; }
         tess_device_release(ctx, v->row_ptr, v->nblock_rows + 1, (size_t)v->row_ptr_bits / 8);
         v->row_ptr = NULL;
     }
     if (stride > 1 || given > 0) { TESS_TRY(count_sizes(ctx, csr, 1, &s)); }
     block = best_size(o, &s);
-    status = block > 0 ? make_offsets(ctx, csr, block, v) : refuse_padding(ctx, o, &s);
+    status = block > 0 ? make_offsets(ctx, csr, block, block, v) : refuse_padding(ctx, o, &s);
 cleanup:
     return status;
 }
 
-/* Arrays of the blocks, whose number is known. */
-static tess_status allocate_blocks(tess_context *ctx, bsr_view *v)
+/* Arrays of the blocks, whose number is known; masks where they are asked for and a place is no entry. */
+static tess_status allocate_blocks(tess_context *ctx, bool masks, bsr_view *v)
 {
     const size_t bytes = tess_precision_bytes(v->precision);
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(tess_device_allocate(ctx, v->nblocks, (size_t)v->column_bits / 8, &v->column));
-    if (!v->is_complex && v->nblocks * v->block * v->block > v->nnz) {
-        TESS_TRY(tess_device_allocate(ctx, v->nblocks * bsr_mask_bytes(v->block), 1, &v->mask));
+    if (masks && v->nblocks * v->height * v->width > v->nnz) {
+        TESS_TRY(tess_device_allocate(ctx, v->nblocks * bsr_mask_bytes(v->height), 1, &v->mask));
     }
     TESS_TRY(tess_device_allocate(ctx, count_values(v), bytes, &v->val));
-    /* the value beyond the last block is not used, but should be the same on every run */
+    /* places without an entry; and values beyond the last block, which should be the same on every run */
     status = ctx->backend->zero(ctx, v->val, (size_t)count_values(v) * bytes);
 cleanup:
     return status;
@@ -210,14 +210,14 @@ static tess_status build_view(const tess_matrix *a, const tess_storage_options *
                     .precision = o->precision,
                     .arithmetic = o->arithmetic};
     if (v->is_complex) {
-        TESS_TRY(make_offsets(ctx, csr, 2, v));
+        TESS_TRY(make_offsets(ctx, csr, 2, 2, v));
     } else {
         TESS_TRY(choose_block(ctx, csr, o, v));
     }
-    TESS_TRY(backend->measure_reach(ctx, csr, v->block, &reach));
-    if (v->is_complex) { reach += (BSR_STRIP - 1) * v->block; }
+    TESS_TRY(backend->measure_reach(ctx, csr, v->height, &reach));
+    if (v->is_complex) { reach += (BSR_STRIP - 1) * v->height; }
     if (reach <= INT16_MAX) { v->column_bits = 16; }
-    TESS_TRY(allocate_blocks(ctx, v));
+    TESS_TRY(allocate_blocks(ctx, !v->is_complex, v));
     TESS_TRY(backend->fill_columns(ctx, csr, v));
     TESS_TRY(backend->fill_values(ctx, csr, v));
     status = backend->plan(ctx, v);
@@ -241,6 +241,86 @@ cleanup:
     if (status != TESS_SUCCESS && s) { bsr_destroy(ctx, s); }
     return status;
 }
+
+/* ---- nodes, for levels of multigrid ---- */
+
+/* Values stored for an entry, at most: beyond that zeros cost a product more than indices do. */
+static const double nodes_most_padding = 1.5;
+
+static bool nodes_pay(const bsr_nodes *nodes, const bsr_view *v)
+{
+    return (double)(v->nblocks * bsr_values(v)) <= nodes_most_padding * (double)v->nnz &&
+           bytes_of(v) <= nodes->most_bytes;
+}
+
+/* Columns of 16 bits are relative to the diagonal, or the numbers themselves. */
+static tess_status choose_column_bits(tess_context *ctx, const csr_view *csr, bsr_view *v)
+{
+    int64_t reach = v->ncols - v->width;
+    tess_status status = TESS_SUCCESS;
+
+    v->column_bits = 16;
+    if (v->height == v->width) { status = bsr_ops_of(ctx)->measure_reach(ctx, csr, v->height, &reach); }
+    if (reach > INT16_MAX) { v->column_bits = 32; }
+    return status;
+}
+
+/* *pays false: it is not finished. */
+static tess_status build_nodes(tess_context *ctx, const csr_view *csr, const bsr_nodes *nodes, bsr_view *v, bool *pays)
+{
+    const bsr_ops *backend = bsr_ops_of(ctx);
+    tess_status status = TESS_SUCCESS;
+
+    *v = (bsr_view){.nrows = csr->nrows,
+                    .ncols = csr->ncols,
+                    .nnz = csr->nnz,
+                    .row_ptr_bits = csr->nnz > INT32_MAX ? 64 : 32,
+                    .column_bits = 16,
+                    .precision = nodes->precision,
+                    .arithmetic = nodes->arithmetic};
+    TESS_TRY(make_offsets(ctx, csr, nodes->height, nodes->width, v));
+    *pays = nodes_pay(nodes, v); /* with columns of 16 bits */
+    if (!*pays) { return TESS_SUCCESS; }
+    TESS_TRY(choose_column_bits(ctx, csr, v));
+    *pays = nodes_pay(nodes, v);
+    if (!*pays) { return TESS_SUCCESS; }
+    TESS_TRY(allocate_blocks(ctx, false, v));
+    TESS_TRY(backend->fill_columns(ctx, csr, v));
+    if (csr->val) { TESS_TRY(backend->fill_values(ctx, csr, v)); }
+    status = backend->plan(ctx, v);
+cleanup:
+    return status;
+}
+
+tess_status bsr_make_nodes(const tess_matrix *pattern, const bsr_nodes *nodes, tess_matrix **out)
+{
+    tess_context *ctx = pattern->ctx;
+    tess_matrix *m = NULL;
+    bsr_storage *s = NULL;
+    bool pays = false;
+    tess_status status = TESS_SUCCESS;
+
+    *out = NULL;
+    TESS_TRY(tess_matrix_make(ctx, pattern->nrows, pattern->ncols, pattern->nnz, &m));
+    TESS_TRY(tess_host_allocate(ctx, 1, sizeof *s, (void **)&s));
+    memset(s, 0, sizeof *s);
+    m->format = TESS_FORMAT_BSR;
+    m->ops = tess_find_format(TESS_FORMAT_BSR);
+    m->storage = s;
+    m->precision = nodes->precision;
+    m->arithmetic = nodes->arithmetic;
+    m->loss = INFINITY;
+    TESS_TRY(build_nodes(ctx, &csr_of(pattern)->view, nodes, &s->view, &pays));
+    if (pays) {
+        *out = m;
+        m = NULL;
+    }
+cleanup:
+    tess_matrix_destroy(m);
+    return status;
+}
+
+/* ---- new values ---- */
 
 static tess_status bsr_refresh(const tess_matrix *assembled, void *storage)
 {
@@ -268,7 +348,7 @@ static tess_status bsr_spmv(const tess_matrix *a, const tess_spmv_args *args)
 
 static bool bsr_takes_columns(const tess_matrix *a, bool steps)
 {
-    return steps ? bsr_ops_of(a->ctx)->columns_take_steps : view_of(a)->arithmetic == TESS_ARITHMETIC_FP64;
+    return steps || view_of(a)->arithmetic == TESS_ARITHMETIC_FP64;
 }
 
 static tess_status bsr_multiply_columns(const tess_matrix *a, const tess_spmv_args *args)
@@ -291,7 +371,7 @@ cleanup:
 
 static int bsr_block_size(const tess_matrix *a)
 {
-    return view_of(a)->block;
+    return view_of(a)->height;
 }
 
 static int64_t bsr_bytes(const tess_matrix *a)

@@ -14,7 +14,7 @@ enum { RUN = 64, AHEAD = 4096 };
 
 /* What an instance is compiled for; constants wherever the functions below are inlined. */
 typedef struct bsr_kind {
-    int block;
+    int height, width; /* width: a constant for square blocks alone */
     bool is_complex;
     tess_precision stored, vectors; /* FP64 or FP32 */
     bool narrow;                    /* columns of 16 bits */
@@ -31,7 +31,7 @@ typedef struct bsr_run {
 /* Bytes of a block's values, and of its column. */
 TESS_INLINE uintptr_t block_bytes(bsr_kind kind)
 {
-    return tess_storage_bytes(kind.stored) * (uintptr_t)(kind.is_complex ? 2 : kind.block * kind.block);
+    return tess_storage_bytes(kind.stored) * (uintptr_t)(kind.is_complex ? 2 : kind.height * kind.width);
 }
 
 TESS_INLINE uintptr_t column_bytes(bsr_kind kind)
@@ -83,24 +83,31 @@ typedef float pair_fp32 __attribute__((vector_size(8))), wide_fp32 __attribute__
 #undef LOAD
 #undef NAMED
 
-typedef void (*rows_function)(int rows, int64_t begin, const int64_t *offset, const void *val, const void *column,
-                              const void *x, double *out);
+/* Sums of `rows` block rows (bsr_sums.h); a function for square blocks knows their width. */
+typedef void (*rows_function)(int width, int rows, int64_t begin, const int64_t *offset, const void *val,
+                              const void *column, const void *x, double *out);
 
-#define ROWS_FUNCTION(name, shape, block, is_complex, stored, vectors, arithmetic, narrow)                         \
-    HOST_CLONES static void name##_##shape(int rows, int64_t begin, const int64_t *offset, const void *val,        \
-                                           const void *column, const void *x, double *out)                         \
-    {                                                                                                              \
-        sum_rows_##arithmetic(                                                                                     \
-            (bsr_kind){block, is_complex, TESS_PRECISION_##stored, TESS_PRECISION_##vectors, narrow}, rows, begin, \
-            offset, val, column, x, out);                                                                          \
+#define ROWS_FUNCTION(name, shape, height, width, is_complex, stored, vectors, arithmetic, narrow)                     \
+    HOST_CLONES static void name##_##shape(int given, int rows, int64_t begin, const int64_t *offset, const void *val, \
+                                           const void *column, const void *x, double *out)                             \
+    {                                                                                                                  \
+        (void)given;                                                                                                   \
+        sum_rows_##arithmetic(                                                                                         \
+            (bsr_kind){height, width, is_complex, TESS_PRECISION_##stored, TESS_PRECISION_##vectors, narrow}, rows,    \
+            begin, offset, val, column, x, out);                                                                       \
     }
-#define ROWS_FUNCTIONS(name, ...)                      \
-    ROWS_FUNCTION(name, complex, 2, true, __VA_ARGS__) \
-    ROWS_FUNCTION(name, 2, 2, false, __VA_ARGS__)      \
-    ROWS_FUNCTION(name, 3, 3, false, __VA_ARGS__)      \
-    ROWS_FUNCTION(name, 4, 4, false, __VA_ARGS__)      \
-    ROWS_FUNCTION(name, 5, 5, false, __VA_ARGS__)      \
-    ROWS_FUNCTION(name, 6, 6, false, __VA_ARGS__)
+#define ROWS_FUNCTIONS(name, ...)                             \
+    ROWS_FUNCTION(name, complex, 2, 2, true, __VA_ARGS__)     \
+    ROWS_FUNCTION(name, 2, 2, 2, false, __VA_ARGS__)          \
+    ROWS_FUNCTION(name, 3, 3, 3, false, __VA_ARGS__)          \
+    ROWS_FUNCTION(name, 4, 4, 4, false, __VA_ARGS__)          \
+    ROWS_FUNCTION(name, 5, 5, 5, false, __VA_ARGS__)          \
+    ROWS_FUNCTION(name, 6, 6, 6, false, __VA_ARGS__)          \
+    ROWS_FUNCTION(name, 2_wide, 2, given, false, __VA_ARGS__) \
+    ROWS_FUNCTION(name, 3_wide, 3, given, false, __VA_ARGS__) \
+    ROWS_FUNCTION(name, 4_wide, 4, given, false, __VA_ARGS__) \
+    ROWS_FUNCTION(name, 5_wide, 5, given, false, __VA_ARGS__) \
+    ROWS_FUNCTION(name, 6_wide, 6, given, false, __VA_ARGS__)
 #define COLUMNS_FUNCTIONS(name, ...)                \
     ROWS_FUNCTIONS(name##_wide, __VA_ARGS__, false) \
     ROWS_FUNCTIONS(name##_narrow, __VA_ARGS__, true)
@@ -117,15 +124,18 @@ COLUMNS_FUNCTIONS(sum_fp32_in_fp32, FP32, FP32, fp32)
 /* Values in less than FP32 are decoded to it. */
 static rows_function select_rows(const bsr_view *v, const tess_spmv_args *args)
 {
-#define SHAPES(name)                                                           \
-    {                                                                          \
-        name##_complex, NULL, name##_2, name##_3, name##_4, name##_5, name##_6 \
+#define SHAPES(name)                                                                              \
+    {                                                                                             \
+        {name##_complex, NULL, name##_2, name##_3, name##_4, name##_5, name##_6},                 \
+        {                                                                                         \
+            NULL, NULL, name##_2_wide, name##_3_wide, name##_4_wide, name##_5_wide, name##_6_wide \
+        }                                                                                         \
     }
 #define COLUMNS(name)                              \
     {                                              \
         SHAPES(name##_wide), SHAPES(name##_narrow) \
     }
-    static const rows_function functions[3][2][2][BSR_MOST_BLOCK + 1] = {
+    static const rows_function functions[3][2][2][2][BSR_MOST_BLOCK + 1] = {
         {COLUMNS(sum_fp64), COLUMNS(sum_fp32)},
         {COLUMNS(sum_fp64_by_fp32), COLUMNS(sum_fp32_by_fp32)},
         {COLUMNS(sum_fp64_in_fp32), COLUMNS(sum_fp32_in_fp32)}};
@@ -133,7 +143,8 @@ static rows_function select_rows(const bsr_view *v, const tess_spmv_args *args)
 #undef SHAPES
     const int vectors = args->vectors == TESS_PRECISION_FP64 ? 0 : v->arithmetic == TESS_ARITHMETIC_FP64 ? 1 : 2;
 
-    return functions[vectors][v->precision != TESS_PRECISION_FP64][v->column_bits == 16][v->is_complex ? 0 : v->block];
+    return functions[vectors][v->precision != TESS_PRECISION_FP64][v->column_bits == 16][v->height != v->width]
+                    [v->is_complex ? 0 : v->height];
 }
 
 /* ---- runs of block rows ---- */
@@ -175,15 +186,15 @@ static void sum_decoded(const product *p, int64_t first, int rows, const int64_t
     const tess_operand stored = {v->val, v->precision};
     const int values = bsr_values(v);
     const int64_t most = BSR_DECODED / values, base = bsr_offset(v, first);
-    float value[BSR_DECODED + 1] = {0.0F};
+    float value[BSR_DECODED + BSR_BEYOND] = {0.0F};
 
     if (offset[rows] <= most) {
         const float *from = host_read_fp32(stored, base * values, (int)offset[rows] * values, value);
 
-        p->sum_rows(rows, first, offset, from, columns_from(v, base), p->x, sum);
+        p->sum_rows(v->width, rows, first, offset, from, columns_from(v, base), p->x, sum);
         return;
     }
-    for (int r = 0; r < v->block; r++) {
+    for (int r = 0; r < v->height; r++) {
         sum[r] = 0.0;
     }
     for (int64_t k = 0; k < offset[1]; k += most) {
@@ -191,8 +202,8 @@ static void sum_decoded(const product *p, int64_t first, int rows, const int64_t
         const float *from = host_read_fp32(stored, (base + k) * values, (int)count * values, value);
         double own[BSR_MOST_BLOCK];
 
-        p->sum_rows(1, first, piece, from, columns_from(v, base + k), p->x, own);
-        for (int r = 0; r < v->block; r++) {
+        p->sum_rows(v->width, 1, first, piece, from, columns_from(v, base + k), p->x, own);
+        for (int r = 0; r < v->height; r++) {
             sum[r] += own[r];
         }
     }
@@ -204,8 +215,10 @@ static void repair(const product *p, int64_t first, int rows, double *sum)
     const bsr_view *v = p->v;
     const bool narrow = bsr_is_narrow(v), fp32 = p->args->vectors == TESS_PRECISION_FP32;
 
-    for (int i = 0; i < rows * v->block; i++) {
-        if (narrow || isnan(sum[i])) { sum[i] = bsr_masked_sum(v, first + i / v->block, i % v->block, p->x, fp32, 1); }
+    for (int i = 0; i < rows * v->height; i++) {
+        if (narrow || isnan(sum[i])) {
+            sum[i] = bsr_masked_sum(v, first + i / v->height, i % v->height, p->x, fp32, 1);
+        }
     }
 }
 
@@ -229,12 +242,12 @@ static void multiply_chunk(const product *p, int64_t chunk, double *dots)
         } else {
             const uintptr_t bytes = tess_storage_bytes(v->precision) * (uintptr_t)values;
 
-            p->sum_rows(rows, first, offset, (const void *)((uintptr_t)v->val + (uintptr_t)base * bytes),
+            p->sum_rows(v->width, rows, first, offset, (const void *)((uintptr_t)v->val + (uintptr_t)base * bytes),
                         columns_from(v, base), p->x, sum);
         }
         if (v->mask) { repair(p, first, rows, sum); }
-        host_store_rows(p->args, v->arithmetic, first * v->block,
-                        (rows - 1) * v->block + bsr_rows_of(v, first + rows - 1), sum, dots);
+        host_store_rows(p->args, v->arithmetic, first * v->height,
+                        (rows - 1) * v->height + bsr_rows_of(v, first + rows - 1), sum, dots);
     }
 }
 

@@ -13,7 +13,7 @@ enum { BSR_CHUNK = 1 << 14, BSR_DECODED = 2048 };
 /* Work before a block row. */
 static inline int64_t bsr_work(const bsr_view *v, int64_t block_row)
 {
-    return bsr_offset(v, block_row) * bsr_values(v) + block_row * v->block;
+    return bsr_offset(v, block_row) * bsr_values(v) + block_row * v->height;
 }
 
 static inline int64_t bsr_chunks(const bsr_view *v)
@@ -41,9 +41,9 @@ static inline int64_t bsr_chunk_row(const bsr_view *v, int64_t chunk)
 /* Rows of a block row that exist. */
 static inline int bsr_rows_of(const bsr_view *v, int64_t block_row)
 {
-    const int64_t left = v->nrows - block_row * v->block;
+    const int64_t left = v->nrows - block_row * v->height;
 
-    return left < v->block ? (int)left : v->block;
+    return left < v->height ? (int)left : v->height;
 }
 
 #endif

@@ -14,7 +14,7 @@
 /* Values of a block, in both forms. */
 TESS_HD int bsr_values(const bsr_view *v)
 {
-    return v->is_complex ? 2 : v->block * v->block;
+    return v->is_complex ? 2 : v->height * v->width;
 }
 
 TESS_HD int64_t bsr_offset(const bsr_view *v, int64_t block_row)
@@ -25,28 +25,29 @@ TESS_HD int64_t bsr_offset(const bsr_view *v, int64_t block_row)
 /* Whether products must not read the elements of x for places without an entry. */
 TESS_HD bool bsr_is_narrow(const bsr_view *v)
 {
-    return v->ncols < v->block;
+    return v->ncols < v->width;
 }
 
 /* The first column of the block with number `number`. */
-TESS_HD int32_t bsr_first_column(int64_t ncols, int block, int64_t number)
+TESS_HD int32_t bsr_first_column(int64_t ncols, int width, int64_t number)
 {
-    const int64_t last = ncols > block ? ncols - block : 0;
+    const int64_t last = ncols > width ? ncols - width : 0;
 
-    return (int32_t)(number * block < last ? number * block : last);
+    return (int32_t)(number * width < last ? number * width : last);
 }
 
 /* What columns of 16 bits are relative to: the first row of the block row, or for complex numbers that of its strip,
-   whose entries a wave reads without asking for their rows. */
-TESS_HD int64_t bsr_narrow_origin(int block, bool is_complex, int64_t block_row)
+   whose entries a wave reads without asking for their rows. Blocks that are not square have no diagonal to be near. */
+TESS_HD int64_t bsr_narrow_origin(int height, int width, bool is_complex, int64_t block_row)
 {
-    return (is_complex ? block_row - block_row % BSR_STRIP : block_row) * block;
+    if (height != width) { return 0; }
+    return (is_complex ? block_row - block_row % BSR_STRIP : block_row) * height;
 }
 
 /* What the stored columns of a block row are relative to. */
 TESS_HD int64_t bsr_origin(const bsr_view *v, int64_t block_row)
 {
-    return v->column_bits == 16 ? bsr_narrow_origin(v->block, v->is_complex, block_row) : 0;
+    return v->column_bits == 16 ? bsr_narrow_origin(v->height, v->width, v->is_complex, block_row) : 0;
 }
 
 /* The first column of block k, which is one of the block row. */
@@ -65,7 +66,7 @@ TESS_HD void bsr_set_column(const bsr_view *v, int64_t block_row, int64_t k, int
     }
 }
 
-/* ---- masks ---- */
+/* ---- masks: of square blocks alone ---- */
 
 /* Bytes of the mask of a block: a bit for each place. */
 TESS_HD int bsr_mask_bytes(int block)
@@ -76,7 +77,7 @@ TESS_HD int bsr_mask_bytes(int block)
 TESS_HD uint64_t bsr_mask(const bsr_view *v, int64_t k)
 {
     if (!v->mask) { return UINT64_MAX; }
-    switch (v->block) {
+    switch (v->height) {
     case 2: return ((const uint8_t *)v->mask)[k];
     case 3:
     case 4: return ((const uint16_t *)v->mask)[k];
@@ -87,7 +88,7 @@ TESS_HD uint64_t bsr_mask(const bsr_view *v, int64_t k)
 
 TESS_HD void bsr_set_mask(const bsr_view *v, int64_t k, uint64_t mask)
 {
-    switch (v->block) {
+    switch (v->height) {
     case 2: ((uint8_t *)v->mask)[k] = (uint8_t)mask; break;
     case 3:
     case 4: ((uint16_t *)v->mask)[k] = (uint16_t)mask; break;
@@ -104,15 +105,15 @@ typedef struct bsr_cursor {
 } bsr_cursor;
 
 /* Rows that do not exist have no entries. */
-TESS_HD bsr_cursor bsr_open(const csr_view *csr, int block, int64_t block_row)
+TESS_HD bsr_cursor bsr_open(const csr_view *csr, int height, int64_t block_row)
 {
     bsr_cursor c;
 
     for (int r = 0; r < BSR_MOST_BLOCK; r++) {
-        const int64_t row = block_row * block + r;
+        const int64_t row = block_row * height + r;
 
         c.next[r] = c.end[r] = 0;
-        if (r < block && row < csr->nrows) {
+        if (r < height && row < csr->nrows) {
             c.next[r] = tess_row_offset(csr->row_ptr, csr->row_ptr_bits, row);
             c.end[r] = tess_row_offset(csr->row_ptr, csr->row_ptr_bits, row + 1);
         }
@@ -121,18 +122,18 @@ TESS_HD bsr_cursor bsr_open(const csr_view *csr, int block, int64_t block_row)
 }
 
 /* The number of the next block; -1: there is none. */
-TESS_HD int64_t bsr_next(const csr_view *csr, int block, const bsr_cursor *c)
+TESS_HD int64_t bsr_next(const csr_view *csr, int height, int width, const bsr_cursor *c)
 {
     int64_t least = INT64_MAX;
 
-    for (int r = 0; r < block; r++) {
+    for (int r = 0; r < height; r++) {
         if (c->next[r] < c->end[r]) {
             const int64_t column = csr->col_ind[c->next[r]];
 
             least = column < least ? column : least;
         }
     }
-    return least < INT64_MAX ? (int32_t)least / block : -1;
+    return least < INT64_MAX ? (int32_t)least / width : -1;
 }
 
 /* Whether row r has another entry before column `limit`; if so, *place is its place in the CSR arrays, and the cursor
@@ -145,7 +146,7 @@ TESS_HD bool bsr_take(const csr_view *csr, int64_t limit, int r, bsr_cursor *c, 
     return true;
 }
 
-/* ---- building; `block` is the size of the blocks, a constant in time-critical callers ---- */
+/* ---- building; `height` and `width` of the blocks are constants in time-critical callers ---- */
 
 /* Block rows that a sample of every `stride`-th run of them contains: 1 for all. */
 TESS_HD bool bsr_is_sampled(int64_t block_row, int64_t stride)
@@ -153,14 +154,14 @@ TESS_HD bool bsr_is_sampled(int64_t block_row, int64_t stride)
     return block_row / 32 % stride == 0;
 }
 
-TESS_HD int64_t bsr_count_row(const csr_view *csr, int block, int64_t block_row)
+TESS_HD int64_t bsr_count_row(const csr_view *csr, int height, int width, int64_t block_row)
 {
-    bsr_cursor c = bsr_open(csr, block, block_row);
+    bsr_cursor c = bsr_open(csr, height, block_row);
     int64_t count = 0, number, place = 0;
 
-    while ((number = bsr_next(csr, block, &c)) >= 0) {
-        for (int r = 0; r < block; r++) {
-            while (bsr_take(csr, (number + 1) * block, r, &c, &place)) {}
+    while ((number = bsr_next(csr, height, width, &c)) >= 0) {
+        for (int r = 0; r < height; r++) {
+            while (bsr_take(csr, (number + 1) * width, r, &c, &place)) {}
         }
         count += 1;
     }
@@ -193,20 +194,35 @@ TESS_HD int64_t bsr_reach_row(const csr_view *csr, int block, int64_t block_row)
     return reach;
 }
 
-/* Columns and masks of a block row. */
-TESS_HD void bsr_fill_row_columns(const csr_view *csr, const bsr_view *v, int block, int64_t block_row)
+/* Columns of a block row whose first row has every place of its blocks. */
+TESS_HD void bsr_fill_whole_columns(const csr_view *csr, const bsr_view *v, int width, int64_t begin, int64_t block_row)
 {
-    bsr_cursor c = bsr_open(csr, block, block_row);
+    const int64_t first = bsr_offset(v, block_row);
+
+    for (int64_t k = first; k < bsr_offset(v, block_row + 1); k++) {
+        bsr_set_column(v, block_row, k, csr->col_ind[begin + (k - first) * width]);
+    }
+}
+
+/* Columns and masks of a block row. */
+TESS_HD void bsr_fill_row_columns(const csr_view *csr, const bsr_view *v, int height, int width, int64_t block_row)
+{
+    bsr_cursor c = bsr_open(csr, height, block_row);
+
+    if (!v->mask && c.end[0] - c.next[0] == (bsr_offset(v, block_row + 1) - bsr_offset(v, block_row)) * width) {
+        bsr_fill_whole_columns(csr, v, width, c.next[0], block_row);
+        return;
+    }
 
     for (int64_t k = bsr_offset(v, block_row); k < bsr_offset(v, block_row + 1); k++) {
-        const int64_t number = bsr_next(csr, block, &c);
-        const int32_t first = bsr_first_column(v->ncols, block, number);
+        const int64_t number = bsr_next(csr, height, width, &c);
+        const int32_t first = bsr_first_column(v->ncols, width, number);
         uint64_t mask = 0;
         int64_t place = 0;
 
-        for (int r = 0; r < block; r++) {
-            while (bsr_take(csr, (number + 1) * block, r, &c, &place)) {
-                mask |= (uint64_t)1 << ((csr->col_ind[place] - first) * block + r);
+        for (int r = 0; r < height; r++) {
+            while (bsr_take(csr, (number + 1) * width, r, &c, &place)) {
+                mask |= (uint64_t)1 << ((csr->col_ind[place] - first) * height + r);
             }
         }
         bsr_set_column(v, block_row, k, first);
@@ -215,23 +231,23 @@ TESS_HD void bsr_fill_row_columns(const csr_view *csr, const bsr_view *v, int bl
 }
 
 /* Values of a block row; in the complex form those of its first column. */
-TESS_HD void bsr_fill_row_values(const csr_view *csr, const bsr_view *v, tess_precision precision, int block,
-                                 int64_t block_row)
+TESS_HD void bsr_fill_row_values(const csr_view *csr, const bsr_view *v, tess_precision precision, int height,
+                                 int width, int64_t block_row)
 {
-    bsr_cursor c = bsr_open(csr, block, block_row);
-    const int values = v->is_complex ? 2 : block * block;
+    bsr_cursor c = bsr_open(csr, height, block_row);
+    const int values = v->is_complex ? 2 : height * width;
 
     for (int64_t k = bsr_offset(v, block_row); k < bsr_offset(v, block_row + 1); k++) {
-        const int64_t number = bsr_next(csr, block, &c);
-        const int32_t first = bsr_first_column(v->ncols, block, number);
+        const int64_t number = bsr_next(csr, height, width, &c);
+        const int32_t first = bsr_first_column(v->ncols, width, number);
         int64_t place = 0;
 
         for (int i = 0; v->mask && i < values; i++) {
             tess_store(precision, v->val, k * values + i, 0.0, TESS_OVERFLOW_INFINITY);
         }
-        for (int r = 0; r < block; r++) {
-            while (bsr_take(csr, (number + 1) * block, r, &c, &place)) {
-                const int at = (csr->col_ind[place] - first) * block + r;
+        for (int r = 0; r < height; r++) {
+            while (bsr_take(csr, (number + 1) * width, r, &c, &place)) {
+                const int at = (csr->col_ind[place] - first) * height + r;
 
                 if (at < values) {
                     tess_store(precision, v->val, k * values + at, ((const double *)csr->val)[place],
@@ -242,10 +258,16 @@ TESS_HD void bsr_fill_row_values(const csr_view *csr, const bsr_view *v, tess_pr
     }
 }
 
-/* The stored value of place c * block + r of block k, in FP64. */
+/* Where the value in row r and column c of block k is. */
+TESS_HD int64_t bsr_place(const bsr_view *v, int64_t k, int r, int64_t c)
+{
+    return (k * v->width + c) * v->height + r;
+}
+
+/* The stored value of place c * height + r of block k, in FP64. */
 TESS_HD double bsr_value_at(const bsr_view *v, int64_t k, int place)
 {
-    if (!v->is_complex) { return tess_load(v->precision, v->val, k * v->block * v->block + place); }
+    if (!v->is_complex) { return tess_load(v->precision, v->val, k * v->height * v->width + place); }
     switch (place) {
     case 2: return -tess_load(v->precision, v->val, 2 * k + 1);
     case 3: return tess_load(v->precision, v->val, 2 * k);
@@ -256,14 +278,14 @@ TESS_HD double bsr_value_at(const bsr_view *v, int64_t k, int place)
 /* Columns and values of a block row to their places in CSR order. */
 TESS_HD void bsr_decode_row(const csr_view *csr, const bsr_view *v, int64_t block_row, int32_t *col_ind, double *val)
 {
-    bsr_cursor c = bsr_open(csr, v->block, block_row);
+    bsr_cursor c = bsr_open(csr, v->height, block_row);
 
     for (int64_t k = bsr_offset(v, block_row); k < bsr_offset(v, block_row + 1); k++) {
         const uint64_t mask = bsr_mask(v, k);
 
-        for (int r = 0; r < v->block; r++) {
-            for (int column = 0; column < v->block; column++) {
-                const int place = column * v->block + r;
+        for (int r = 0; r < v->height; r++) {
+            for (int column = 0; column < v->width; column++) {
+                const int place = column * v->height + r;
 
                 if ((mask >> place & 1U) == 0) { continue; }
                 if (col_ind) { col_ind[c.next[r]] = (int32_t)bsr_column(v, block_row, k) + column; }
@@ -285,8 +307,8 @@ TESS_HD double bsr_masked_sum(const bsr_view *v, int64_t block_row, int r, const
     for (int64_t k = bsr_offset(v, block_row); k < bsr_offset(v, block_row + 1); k++) {
         const uint64_t mask = bsr_mask(v, k);
 
-        for (int c = 0; c < v->block; c++) {
-            const int place = c * v->block + r;
+        for (int c = 0; c < v->width; c++) {
+            const int place = c * v->height + r;
 
             if ((mask >> place & 1U) == 0) { continue; }
             sum += bsr_value_at(v, k, place) * spmv_element(x, fp32, (bsr_column(v, block_row, k) + c) * columns);
@@ -306,7 +328,7 @@ TESS_HD int64_t bsr_segment(const bsr_view *v)
 /* Blocks of a row from which on it is long: more would keep its group for longer than others. */
 TESS_HD int64_t bsr_most_of_group(const bsr_view *v)
 {
-    return (int64_t)v->group * (v->is_complex ? 16 : 32) / bsr_values(v);
+    return v->is_complex ? (int64_t)v->group * 8 : (int64_t)v->group * 32 / v->width;
 }
 
 #endif

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Products of BSR on the GPU. A group of v.group threads shares a block row, which is a dense strip of `block` rows in
- * memory: neighbouring threads take neighbouring values, so that loads are whole lines, and each thread keeps its row
- * of the strip. Of complex matrices a thread takes entries: an index, and re and im in one load. LOADS of a thread are
- * on their way at a time. Longer rows are cut into segments, which waves sum before. All sums have a fixed order.
+ * Products of BSR on the GPU. A group of v.group threads shares a block row. A thread takes columns of its blocks: an
+ * index and an element of x, and then `height` values that lie side by side, for a sum of each row. Neighbouring
+ * threads take neighbouring columns. Of complex matrices a thread takes entries: an index, and re and im in one load.
+ * LOADS of a thread are on their way at a time. Longer rows are cut into segments, which waves sum before. All sums
+ * have a fixed order.
  *
  * As on the host, a place without an entry is multiplied as 0, and a sum that is NaN is computed again by the masks.
  * Compiled separately for each precision.
  */
 #include "format/bsr/bsr_strips.cuh"
 
-/* LOADS: values, or complex entries, of a thread in flight. BLOCKS: on a multiprocessor, for which registers must
-   suffice. */
+/* LOADS: complex entries of a thread in flight; VALUES: values of columns. BLOCKS: on a multiprocessor, for which
+   registers must suffice. */
 struct tuning {
-    static constexpr int LOADS = 4;
+    static constexpr int LOADS = 4, VALUES = 12;
     static constexpr int BLOCKS = 4, BLOCKS_WITH_DOTS = 3;
 };
 
@@ -26,81 +27,117 @@ struct group_threads {
     }
 };
 
-/* Sums of real blocks: a thread has row `row` of the strip, from column `first` on each `step`-th; those beyond the
-   last whole step of the group have none. The result is in the threads below `block`, for the row of their number. */
-template <typename STORED, typename VECTOR, typename ARITHMETIC>
-struct real_sums {
-    enum { ROWS = 1 };
-    int row, first, step;
-    bool works;
+/* HEIGHT neighbouring values, in as few loads as their place allows. */
+template <int HEIGHT, typename STORED>
+struct block_column {
+    static constexpr int AT_ONCE = HEIGHT % 4 == 0 && sizeof(STORED) <= 4 ? 4 : HEIGHT % 2 == 0 ? 2 : 1;
+    tess::pack<STORED, AT_ONCE> part[HEIGHT / AT_ONCE];
 
-    __device__ inline real_sums(const bsr_view &v, const group_threads &by)
-        : row(by.lane % v.block), first(by.lane / v.block), step(by.width / v.block), works(first < step)
+    __device__ inline void load(const STORED *from)
     {
+#pragma unroll
+        for (int i = 0; i < HEIGHT / AT_ONCE; i++) {
+            part[i] = tess::load_pack<AT_ONCE>(from + i * AT_ONCE);
+        }
     }
 
-    /* Blocks begin .. end - 1 of a block row. */
-    __device__ inline ARITHMETIC add(const bsr_view &v, const VECTOR *x, int64_t block_row, int64_t begin,
+    __device__ inline STORED value(int r) const
+    {
+        return part[r / AT_ONCE].value[r % AT_ONCE];
+    }
+};
+
+/* Sums of real blocks of HEIGHT rows: a thread has each `step`-th column of the block row, from `first` on. The result
+   is in the threads below HEIGHT, for the row of their number. */
+template <int HEIGHT>
+struct sums_of_height {
+    template <typename STORED, typename VECTOR, typename ARITHMETIC>
+    struct sums {
+        struct number {
+            ARITHMETIC of_row[HEIGHT];
+        };
+        int first, step, more_blocks, more;
+
+        __device__ inline sums(const bsr_view &v, const group_threads &by)
+            : first(by.lane), step(by.width), more_blocks(by.width / v.width), more(by.width % v.width)
+        {
+        }
+
+        /* Blocks begin .. end - 1 of a block row. */
+        __device__ inline number add(const bsr_view &v, const VECTOR *x, int64_t block_row, int64_t begin,
                                      int64_t end) const
-    {
-        constexpr int LOADS = tuning::LOADS;
-        const int block = v.block, more_blocks = step / block, more = step - more_blocks * block;
-        const STORED *val = (const STORED *)v.val + begin * block * block + first * block + row;
-        int64_t k = begin + first / block;
-        int c = first % block;
-        ARITHMETIC sum = 0;
+        {
+            constexpr int LOADS = tuning::VALUES / HEIGHT;
+            const VECTOR *const from = x + bsr_origin(&v, block_row);
+            const STORED *val = (const STORED *)v.val + (begin * v.width + first) * HEIGHT;
+            int64_t k = begin + first / v.width;
+            int c = first % v.width;
+            number sum = {};
 
-        while (works && k < end) {
-            STORED value[LOADS];
-            VECTOR factor[LOADS];
-            bool is[LOADS];
+            while (k < end) {
+                block_column<HEIGHT, STORED> value[LOADS];
+                VECTOR factor[LOADS];
+                bool is[LOADS];
 
 #pragma unroll
-            for (int u = 0; u < LOADS; u++) {
-                is[u] = k < end;
-                if (is[u]) {
-                    value[u] = gpu_load_once(val);
-                    factor[u] = x[bsr_column(&v, block_row, k) + c];
+                for (int u = 0; u < LOADS; u++) {
+                    is[u] = k < end;
+                    if (is[u]) {
+                        const int32_t column =
+                            v.column_bits == 16 ? ((const int16_t *)v.column)[k] : ((const int32_t *)v.column)[k];
+
+                        value[u].load(val);
+                        factor[u] = from[column + c];
+                    }
+                    val += step * HEIGHT;
+                    k += more_blocks;
+                    c += more;
+                    if (c >= v.width) {
+                        c -= v.width;
+                        k += 1;
+                    }
                 }
-                val += step * block;
-                k += more_blocks;
-                c += more;
-                if (c >= block) {
-                    c -= block;
-                    k += 1;
-                }
-            }
 #pragma unroll
-            for (int u = 0; u < LOADS; u++) {
-                if (is[u]) { sum += tess::decode<ARITHMETIC>(value[u]) * (ARITHMETIC)factor[u]; }
+                for (int u = 0; u < LOADS; u++) {
+                    if (!is[u]) { continue; }
+#pragma unroll
+                    for (int r = 0; r < HEIGHT; r++) {
+                        sum.of_row[r] += tess::decode<ARITHMETIC>(value[u].value(r)) * (ARITHMETIC)factor[u];
+                    }
+                }
             }
+            return sum;
         }
-        return sum;
-    }
 
-    /* Segments begin .. end - 1 of a long row. */
-    __device__ inline ARITHMETIC add_segments(const bsr_view &v, int64_t begin, int64_t end) const
-    {
-        ARITHMETIC sum = 0;
+        /* Segments begin .. end - 1 of a long row. */
+        __device__ inline number add_segments(const bsr_view &v, int64_t begin, int64_t end) const
+        {
+            number sum = {};
 
-        for (int64_t s = begin + first; works && s < end; s += step) {
-            sum += (ARITHMETIC)v.segment_sum[s * v.block + row];
+            for (int64_t s = begin + first; s < end; s += step) {
+#pragma unroll
+                for (int r = 0; r < HEIGHT; r++) {
+                    sum.of_row[r] += (ARITHMETIC)v.segment_sum[s * HEIGHT + r];
+                }
+            }
+            return sum;
         }
-        return sum;
-    }
 
-    /* All threads of a wave call it. */
-    __device__ inline ARITHMETIC together(const bsr_view &v, const group_threads &by, ARITHMETIC sum) const
-    {
-        for (int left = step; left > 1;) {
-            const int half = (left + 1) / 2;
-            const ARITHMETIC other = GPU_SHUFFLE_DOWN(sum, half * v.block, by.width);
+        /* All threads of a wave call it. */
+        __device__ inline ARITHMETIC together(const bsr_view &, const group_threads &by, number sum) const
+        {
+            ARITHMETIC own = 0;
 
-            if (first + half < left) { sum += other; }
-            left = half;
+#pragma unroll
+            for (int r = 0; r < HEIGHT; r++) {
+                for (int distance = by.width / 2; distance > 0; distance /= 2) {
+                    sum.of_row[r] += GPU_SHUFFLE_XOR(sum.of_row[r], distance);
+                }
+                if (by.lane == r) { own = sum.of_row[r]; }
+            }
+            return own;
         }
-        return sum;
-    }
+    };
 };
 
 /* Sums of complex entries of a segment: a thread has each width-th. The results, re and im, are in the first two. */
@@ -182,7 +219,7 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, tuning::BLOCKS)
     }
     const ARITHMETIC sum = sums.together(v, by, sums.add(v, x, row, begin, end));
 
-    if (s < v.nsegments && by.lane < v.block) { v.segment_sum[s * v.block + by.lane] = (double)sum; }
+    if (s < v.nsegments && by.lane < v.height) { v.segment_sum[s * v.height + by.lane] = (double)sum; }
 }
 
 /* The sum of the thread's row of a block row; all threads of a wave call it. */
@@ -219,11 +256,11 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, (NDOTS > 0 ? tuning::BLOCKS_
         const int64_t block_row = from + (int)threadIdx.x / by.width;
         ARITHMETIC sum = sum_block_row(v, x, by, sums, block_row);
 
-        if (block_row >= v.nblock_rows || by.lane >= v.block) { continue; }
+        if (block_row >= v.nblock_rows || by.lane >= v.height) { continue; }
         if (v.mask && (sum != sum || bsr_is_narrow(&v))) {
             sum = (ARITHMETIC)bsr_masked_sum(&v, block_row, by.lane, x, sizeof(VECTOR) == sizeof(float), 1);
         }
-        store_row<VECTOR, NDOTS, STEP>(v, args, block_row * v.block + by.lane, sum, dots);
+        store_row<VECTOR, NDOTS, STEP>(v, args, block_row * v.height + by.lane, sum, dots);
     }
     if (NDOTS > 0) { grid_reduce(dots, target); }
 }
@@ -258,19 +295,32 @@ static tess_status launch_rows(tess_context *ctx, const bsr_view *v, const tess_
 }
 
 struct products_of_blocks {
-    template <typename STORED, typename VECTOR, typename ARITHMETIC, int NDOTS, bool STEP>
-    static tess_status launch(tess_context *ctx, const bsr_view *v, const tess_spmv_args *args)
+    template <template <typename, typename, typename> class SUMS, typename STORED, typename VECTOR, typename ARITHMETIC,
+              int NDOTS, bool STEP>
+    static tess_status launch_by(tess_context *ctx, const bsr_view *v, const tess_spmv_args *args)
     {
         loop_predicate predicate;
         tess_status status = TESS_SUCCESS;
 
-        if (v->nblock_rows == 0) { return TESS_SUCCESS; }
         TESS_TRY(make_settled_predicate(ctx, args->reduction.state, &predicate));
-        TESS_TRY((launch_segments<real_sums, STORED, VECTOR, ARITHMETIC>(ctx, v, args, predicate)));
+        TESS_TRY((launch_segments<SUMS, STORED, VECTOR, ARITHMETIC>(ctx, v, args, predicate)));
         status = launch_rows<NDOTS>(ctx, v, args, v->nblock_rows * v->group, predicate,
-                                    blocks_kernel<real_sums, STORED, VECTOR, ARITHMETIC, NDOTS, STEP>);
+                                    blocks_kernel<SUMS, STORED, VECTOR, ARITHMETIC, NDOTS, STEP>);
     cleanup:
         return status;
+    }
+
+    template <typename STORED, typename VECTOR, typename ARITHMETIC, int NDOTS, bool STEP>
+    static tess_status launch(tess_context *ctx, const bsr_view *v, const tess_spmv_args *args)
+    {
+        if (v->nblock_rows == 0) { return TESS_SUCCESS; }
+        switch (v->height) {
+        case 2: return launch_by<sums_of_height<2>::sums, STORED, VECTOR, ARITHMETIC, NDOTS, STEP>(ctx, v, args);
+        case 3: return launch_by<sums_of_height<3>::sums, STORED, VECTOR, ARITHMETIC, NDOTS, STEP>(ctx, v, args);
+        case 4: return launch_by<sums_of_height<4>::sums, STORED, VECTOR, ARITHMETIC, NDOTS, STEP>(ctx, v, args);
+        case 5: return launch_by<sums_of_height<5>::sums, STORED, VECTOR, ARITHMETIC, NDOTS, STEP>(ctx, v, args);
+        default: return launch_by<sums_of_height<6>::sums, STORED, VECTOR, ARITHMETIC, NDOTS, STEP>(ctx, v, args);
+        }
     }
 };
 

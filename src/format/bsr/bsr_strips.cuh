@@ -153,7 +153,9 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, bsr_strip_tuning::BLOCKS)
             bsr_sum_strip<STORED, VECTOR, ARITHMETIC>(v, x, in_pairs, block_row, lane, room[strip]);
         const ARITHMETIC both[2] = {sum.re, sum.im};
 
-        if (block_row < v.nblock_rows) { store_rows<VECTOR, NDOTS, STEP, 2>(v, args, block_row * v.block, both, dots); }
+        if (block_row < v.nblock_rows) {
+            store_rows<VECTOR, NDOTS, STEP, 2>(v, args, block_row * v.height, both, dots);
+        }
     }
     if (NDOTS > 0) { grid_reduce(dots, target); }
 }

@@ -32,30 +32,44 @@ TESS_INLINE void NAMED(sum_pairs)(bsr_kind kind, const bsr_run *run, const void 
     out[1] = (double)(own[1] + own[3]);
 }
 
+/* Sums of the rows of a block. */
+typedef struct NAMED(column_sums) {
+    WIDE first;   /* of rows 0 to 3 */
+    REAL rest[2]; /* of rows 4 and 5 */
+} NAMED(column_sums);
+
+/* A column of a block, from value `at` on, times an element of x. Of blocks of 2 or 3 rows more values are read. */
+TESS_INLINE void NAMED(add_column)(bsr_kind kind, const void *val, int64_t at, REAL factor, NAMED(column_sums) * sums)
+{
+    WIDE value;
+
+    NAMED(load)(kind.stored, val, at, &value);
+    sums->first += value * factor;
+    for (int r = 4; r < kind.height; r++) {
+        sums->rest[r - 4] += LOAD(kind.stored, val, at + r) * factor;
+    }
+}
+
 TESS_INLINE void NAMED(sum_blocks)(bsr_kind kind, const bsr_run *run, const void *x, double *out)
 {
-    const int block = kind.block;
-    WIDE own[2] = {{0}, {0}};
-    REAL rest[2][2] = {{0}, {0}}; /* of rows 4 and 5 */
+    const int height = kind.height, width = kind.width;
+    NAMED(column_sums) sums[2] = {{{0}, {0}}, {{0}, {0}}}; /* of even and odd columns */
 
     for (int64_t k = 0; k < run->count; k++) {
-        const int64_t column = column_of(kind, run, k);
+        const int64_t column = column_of(kind, run, k), at = k * height * width;
+        int c = 0;
 
         prefetch(kind, run, k);
-        for (int c = 0; c < block; c++) {
-            const REAL factor = LOAD(kind.vectors, x, column + c);
-            const int64_t at = (k * block + c) * block;
-            WIDE value;
-
-            NAMED(load)(kind.stored, run->val, at, &value); /* of blocks of 3, with one value more */
-            own[c & 1] += value * factor;
-            for (int r = 4; r < block; r++) {
-                rest[c & 1][r - 4] += LOAD(kind.stored, run->val, at + r) * factor;
-            }
+        for (; c + 1 < width; c += 2) {
+            NAMED(add_column)(kind, run->val, at + c * height, LOAD(kind.vectors, x, column + c), &sums[0]);
+            NAMED(add_column)(kind, run->val, at + (c + 1) * height, LOAD(kind.vectors, x, column + c + 1), &sums[1]);
+        }
+        if (c < width) {
+            NAMED(add_column)(kind, run->val, at + c * height, LOAD(kind.vectors, x, column + c), &sums[0]);
         }
     }
-    for (int r = 0; r < block; r++) {
-        out[r] = (double)(r < 4 ? own[0][r] + own[1][r] : rest[0][r - 4] + rest[1][r - 4]);
+    for (int r = 0; r < height; r++) {
+        out[r] = (double)(r < 4 ? sums[0].first[r] + sums[1].first[r] : sums[0].rest[r - 4] + sums[1].rest[r - 4]);
     }
 }
 
@@ -89,23 +103,23 @@ TESS_INLINE void NAMED(sum_complex)(bsr_kind kind, const bsr_run *run, const voi
 }
 
 /* `rows` block rows from `begin` on, whose blocks are offset[i] .. offset[i + 1] - 1 of val and column: sums to out,
-   `block` each. */
+   `height` each. */
 TESS_INLINE void NAMED(sum_rows)(bsr_kind kind, int rows, int64_t begin, const int64_t *offset, const void *val,
                                  const void *column, const void *x, double *out)
 {
     for (int i = 0; i < rows; i++) {
         const uintptr_t first = (uintptr_t)offset[i];
         const bsr_run run = {offset[i + 1] - offset[i],
-                             kind.narrow ? bsr_narrow_origin(kind.block, kind.is_complex, begin + i) : 0,
+                             kind.narrow ? bsr_narrow_origin(kind.height, kind.width, kind.is_complex, begin + i) : 0,
                              (const void *)((uintptr_t)val + first * block_bytes(kind)),
                              (const void *)((uintptr_t)column + first * column_bytes(kind))};
 
         if (kind.is_complex) {
             NAMED(sum_complex)(kind, &run, x, out + 2 * i);
-        } else if (kind.block == 2) {
+        } else if (kind.height == 2 && kind.width == 2) {
             NAMED(sum_pairs)(kind, &run, x, out + 2 * i);
         } else {
-            NAMED(sum_blocks)(kind, &run, x, out + kind.block * i);
+            NAMED(sum_blocks)(kind, &run, x, out + kind.height * i);
         }
     }
 }
