@@ -188,6 +188,13 @@ typedef enum tess_amg_restriction {
     TESS_AMG_RESTRICTION_AIR = 2        /**< by the local approximate ideal restriction, for convection; by the host */
 } tess_amg_restriction;
 
+/** How levels of nodes, of aggregation, are stored. */
+typedef enum tess_amg_format {
+    TESS_AMG_FORMAT_AUTO = 0,  /**< by blocks, one index each, where all nodes have 2 to 6 unknowns or a multiple and
+                                  that  takes fewer bytes (default) */
+    TESS_AMG_FORMAT_SCALAR = 1 /**< by entries, as other levels: csr, on a GPU also sell and dia */
+} tess_amg_format;
+
 /** Options of amg. */
 typedef struct tess_amg_options {
     tess_amg_coarsening coarsening; /**< --amg-coarsening (auto) */
@@ -213,7 +220,8 @@ typedef struct tess_amg_options {
                         above, 0 (default) to 15; in all there are at most 16 */
     tess_amg_split split;             /**< --amg-split (auto) */
     tess_amg_restriction restriction; /**< --amg-restriction (auto) */
-    int64_t reserved[2];              /**< zeros */
+    tess_amg_format format;           /**< --amg-format (auto) */
+    int64_t reserved[1];              /**< zeros */
 } tess_amg_options;
 
 /**
@@ -454,6 +462,8 @@ TESS_EXPORT const char *tess_amg_split_name(tess_amg_split split);
 TESS_EXPORT tess_status tess_amg_split_parse(const char *name, tess_amg_split *out);
 TESS_EXPORT const char *tess_amg_restriction_name(tess_amg_restriction restriction);
 TESS_EXPORT tess_status tess_amg_restriction_parse(const char *name, tess_amg_restriction *out);
+TESS_EXPORT const char *tess_amg_format_name(tess_amg_format format);
+TESS_EXPORT tess_status tess_amg_format_parse(const char *name, tess_amg_format *out);
 TESS_EXPORT const char *tess_saddle_factorization_name(tess_saddle_factorization factorization);
 TESS_EXPORT tess_status tess_saddle_factorization_parse(const char *name, tess_saddle_factorization *out);
 TESS_EXPORT const char *tess_saddle_schur_name(tess_saddle_schur schur);

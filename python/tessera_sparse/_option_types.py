@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
 AmgCoarsening = Literal["auto", "classical", "aggregation", "plain"]
 AmgCycle = Literal["v", "w", "k"]
+AmgFormat = Literal["auto", "scalar"]
 AmgRestriction = Literal["auto", "transpose", "air"]
 AmgSmoother = Literal["chebyshev", "l1-jacobi", "jacobi", "ilu0", "block-jacobi", "auto", "fc-jacobi"]
 AmgSplit = Literal["auto", "pmis", "ruge-stueben"]
@@ -58,6 +59,8 @@ class PrecondOptions(TypedDict, total=False):
     """amg: v, w or k (default v); k: coarser levels by two steps of flexible CG; use solver fgmres"""
     amg_degree: int | None
     """amg: products with the matrix in a smoothing, 1 to 4 (default 2)"""
+    amg_format: AmgFormat | None
+    """amg aggregation: how levels are stored: auto or scalar (default auto); auto: levels of nodes by blocks ..."""
     amg_max_levels: int | None
     """amg: most levels (default 25)"""
     amg_max_row_sum: float | None
@@ -140,6 +143,7 @@ class PrecondOptions(TypedDict, total=False):
     precond_amg_coarsest: int | None
     precond_amg_cycle: AmgCycle | None
     precond_amg_degree: int | None
+    precond_amg_format: AmgFormat | None
     precond_amg_max_levels: int | None
     precond_amg_max_row_sum: float | None
     precond_amg_modes: int | None

@@ -71,8 +71,9 @@ static tess_status take_amg(tess_context *ctx, const tess_amg_options *options)
     TESS_TRY(options_require_name(ctx, "tess_amg_cycle", "tess_amg_options.cycle", (int)options->cycle));
     TESS_TRY(options_require_name(ctx, "tess_amg_smoother", "tess_amg_options.smoother", (int)options->smoother));
     TESS_TRY(options_require_name(ctx, "tess_amg_split", "tess_amg_options.split", (int)options->split));
-    status =
-        options_require_name(ctx, "tess_amg_restriction", "tess_amg_options.restriction", (int)options->restriction);
+    TESS_TRY(
+        options_require_name(ctx, "tess_amg_restriction", "tess_amg_options.restriction", (int)options->restriction));
+    status = options_require_name(ctx, "tess_amg_format", "tess_amg_options.format", (int)options->format);
 cleanup:
     return status;
 }

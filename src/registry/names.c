@@ -119,6 +119,8 @@ static const tess_named_value amg_restriction_names[] = {{"auto", TESS_AMG_RESTR
                                                          {"transpose", TESS_AMG_RESTRICTION_TRANSPOSE},
                                                          {"air", TESS_AMG_RESTRICTION_AIR},
                                                          {NULL, 0}};
+static const tess_named_value amg_format_names[] = {
+    {"auto", TESS_AMG_FORMAT_AUTO}, {"scalar", TESS_AMG_FORMAT_SCALAR}, {NULL, 0}};
 static const tess_named_value saddle_factorization_names[] = {
     {"auto", TESS_SADDLE_AUTO},   {"diag", TESS_SADDLE_DIAG}, {"lower", TESS_SADDLE_LOWER},
     {"upper", TESS_SADDLE_UPPER}, {"full", TESS_SADDLE_FULL}, {NULL, 0}};

@@ -271,7 +271,8 @@ static void runs_have_the_same_bits(void **state)
 
 /* ---- solves ---- */
 
-/* Iterations are those with levels of the host, up to one where the last residual is near the tolerance. */
+/* Iterations are those with levels of the host, up to one where the last residual is near the tolerance, and two in a
+   hundred: sums have another order. */
 static void iterations_are_those_of_the_host(void **state)
 {
     (void)state;
@@ -281,6 +282,7 @@ static void iterations_are_those_of_the_host(void **state)
         double *b = random_values(p.a.nrows, 5, -1.0, 1.0);
         tess_context *cpu = open_cpu(2);
         solved by[2];
+        int64_t gap = 0;
 
         options.precond.kind = TESS_PRECOND_AMG;
         options.precond.amg = options_for(&p, TESS_AMG_AGGREGATION);
@@ -288,7 +290,8 @@ static void iterations_are_those_of_the_host(void **state)
         by[1] = solve_here(gpu, &p.a, &options, b);
         assert_true(by[0].result.converged && by[1].result.converged);
         check_honest(&p.a, b, by[1].x, &options, &by[1].result);
-        assert_in_range(by[1].result.iterations + 1, by[0].result.iterations, by[0].result.iterations + 2);
+        gap = 1 + by[0].result.iterations / 50;
+        assert_in_range(by[1].result.iterations + gap, by[0].result.iterations, by[0].result.iterations + 2 * gap);
         discard(&by[0]);
         discard(&by[1]);
         tess_context_destroy(cpu);

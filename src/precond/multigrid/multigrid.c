@@ -363,8 +363,8 @@ cleanup:
     return TESS_SUCCESS;
 }
 
-/* New values of levels on a GPU, whose stored matrices and vectors stay too. Without memory for both, *renewed is
-   false. */
+/* New values of levels whose stored matrices and vectors stay too: of those on a GPU, and of a CPU. Without memory of
+   the GPU for both, *renewed is false. */
 static tess_status renew_kept(tess_precond *m, bool *renewed)
 {
     const tess_error before = m->ctx->error;
@@ -372,10 +372,11 @@ static tess_status renew_kept(tess_precond *m, bool *renewed)
     tess_status status = TESS_SUCCESS;
 
     *renewed = false;
-    if (!own->hierarchy.device || own->cycle.count == 0) { return TESS_SUCCESS; }
+    if (own->cycle.count == 0 || (!own->hierarchy.device && m->ctx->device == TESS_DEVICE_GPU)) { return TESS_SUCCESS; }
     TESS_TRY(amg_hierarchy_renew(&own->hierarchy, m->matrix));
     own->revision += 1;
-    status = amg_device_renew_cycle(&own->cycle, &own->hierarchy, own->precision);
+    status = own->hierarchy.device ? amg_device_renew_cycle(&own->cycle, &own->hierarchy, own->precision)
+                                   : amg_cycle_renew(&own->cycle, &own->hierarchy, own->precision);
     *renewed = status == TESS_SUCCESS;
 cleanup:
     if (status != TESS_OUT_OF_DEVICE_MEMORY) { return status; }

@@ -3,12 +3,13 @@
 
 #include "precond/multigrid/aggregation/aggregation.h"
 #include "precond/multigrid/aggregation/aggregation_device.h"
+#include "precond/multigrid/cycle/node_block.h"
 #include "precond/multigrid/cycle/store.h"
 
 /* On the host: nodes, the inverses of their blocks as invert_blocks leaves them, and S^-1. */
 typedef struct node_blocks {
     const node_rows *rows;
-    int most_height;
+    int most_height, stored; /* rows of a node; of the blocks by which the level is stored */
     const double *inverse, *scale;
 } node_blocks;
 
@@ -67,7 +68,8 @@ static tess_status store(const amg_cycle *c, const node_blocks *b, amg_cycle_lev
     tess_matrix_destroy(out->blocks); /* of the values before */
     out->blocks = NULL;
     TESS_TRY(as_matrix(c->ctx, b, &inverse));
-    status = amg_store(c->ctx, &(amg_scaled){&inverse, b->scale, b->scale}, c->vectors, false, &out->blocks);
+    status = amg_store(c->ctx, &(amg_scaled){&inverse, b->scale, b->scale},
+                       &(amg_layout){c->vectors, c->vectors, b->stored, b->stored}, false, &out->blocks);
 cleanup:
     host_csr_release(c->ctx, &inverse);
     return status;
@@ -85,7 +87,7 @@ static tess_status invert_on_host(const amg_cycle *c, const amg_hierarchy *h, in
 
     TESS_TRY(tess_host_allocate(c->ctx, values, sizeof *inverse, (void **)&inverse));
     invert_blocks(c->ctx, &h->level[l].a, level, inverse);
-    status = store(c, &(node_blocks){&level->rows, level->most_height, inverse, scale}, out);
+    status = store(c, &(node_blocks){&level->rows, level->most_height, amg_node_block(h, l), inverse, scale}, out);
 cleanup:
     tess_host_release(c->ctx, inverse, values, sizeof *inverse);
     return status;
@@ -129,7 +131,7 @@ static tess_status invert_on_gpu(const amg_cycle *c, const amg_hierarchy *h, int
     TESS_TRY(amg_nodes_ops_of(ctx)->invert_blocks(ctx, &h->device->level[l].a, level, inverse));
     TESS_TRY(ctx->backend->download(ctx, copy, inverse, (size_t)values * sizeof *copy));
     TESS_TRY(ctx->backend->download(ctx, scale_copy, scale, (size_t)n * sizeof *scale_copy));
-    status = store(c, &(node_blocks){&rows, level->most_height, copy, scale_copy}, out);
+    status = store(c, &(node_blocks){&rows, level->most_height, amg_node_block(h, l), copy, scale_copy}, out);
 cleanup:
     node_rows_release(ctx, &rows);
     tess_device_release(ctx, inverse, values, sizeof *inverse);

@@ -56,6 +56,8 @@ typedef struct amg_cycle {
 /* Stores the levels of a hierarchy. c->ctx and options are set. precision: of each level's matrices; AUTO: by the
    rule. Close it also after a failure. */
 tess_status amg_cycle_open(amg_cycle *c, const amg_hierarchy *h, tess_amg_precision precision, bool for_fp32);
+/* New values of a cycle of a CPU that has stored these levels before: patterns and vectors stay. */
+tess_status amg_cycle_renew(amg_cycle *c, const amg_hierarchy *h, tess_amg_precision precision);
 /* For ways to store levels: the vectors and the smoother of level l, whose matrices are there; the dense inverse of the
    coarsest level, given as a scaled matrix, unless it has too many rows. */
 tess_status amg_cycle_finish_level(amg_cycle *c, int l);

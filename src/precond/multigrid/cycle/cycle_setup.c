@@ -10,6 +10,7 @@
 #include "precond/multigrid/cycle/cycle.h"
 #include "precond/multigrid/cycle/factors.h"
 #include "precond/multigrid/cycle/level_precision.h"
+#include "precond/multigrid/cycle/node_block.h"
 #include "precond/multigrid/cycle/relaxations.h"
 #include "precond/multigrid/cycle/spectrum.h"
 #include "precond/multigrid/device.h"
@@ -62,10 +63,12 @@ cleanup:
 
 /* ---- a level ---- */
 
-/* What a level is stored from. next: scale of the coarser level; unused on the coarsest. */
+/* What a level is stored from. next: scale of the coarser level; unused on the coarsest. block: rows of its blocks of
+   nodes and of those of the next level. */
 typedef struct level_source {
     const amg_level *level;
     const level_scale *own, *next;
+    int block, next_block;
 } level_source;
 
 static amg_scaled scaled_a(const level_source *from)
@@ -116,21 +119,34 @@ static tess_precision choose_precision(const tess_context *ctx, const level_sour
     return amg_choose_precision(wanted, &range);
 }
 
+/* In place of the values before, if there are any in this precision. */
+static tess_status store_matrix(const amg_cycle *c, const amg_scaled *s, const amg_layout *layout, tess_matrix **m)
+{
+    if (*m && (*m)->precision == layout->precision) {
+        amg_store_again(c->ctx, s, *m);
+        return TESS_SUCCESS;
+    }
+    tess_matrix_destroy(*m);
+    *m = NULL;
+    return amg_store(c->ctx, s, layout, true, m);
+}
+
 static tess_status store_matrices(amg_cycle *c, const level_source *from, tess_precision precision,
                                   amg_cycle_level *out)
 {
     const amg_scaled a = scaled_a(from);
+    const int own = from->block, next = from->next_block;
     tess_status status = TESS_SUCCESS;
 
     out->n = from->level->a.nrows;
     out->precision = precision;
     out->nnz = host_csr_nnz(&from->level->a);
-    TESS_TRY(amg_store(c->ctx, &a, out->precision, true, &out->a));
+    TESS_TRY(store_matrix(c, &a, &(amg_layout){precision, c->vectors, own, own}, &out->a));
     if (from->level->p.row_ptr) {
         const amg_scaled p = scaled_p(from), r = scaled_r(from);
 
-        TESS_TRY(amg_store(c->ctx, &p, out->precision, true, &out->p));
-        TESS_TRY(amg_store(c->ctx, &r, out->precision, true, &out->r));
+        TESS_TRY(store_matrix(c, &p, &(amg_layout){precision, c->vectors, own, next}, &out->p));
+        TESS_TRY(store_matrix(c, &r, &(amg_layout){precision, c->vectors, next, own}, &out->r));
     }
     status = tess_stage_end(c->ctx, "storing the levels");
 cleanup:
@@ -143,13 +159,16 @@ tess_status amg_cycle_store_inverse(amg_cycle *c, const amg_scaled *a, amg_cycle
     double *ones = NULL;
     tess_status status = TESS_SUCCESS;
 
+    tess_matrix_destroy(out->inverse); /* of the values before */
+    out->inverse = NULL;
     if (out->n > AMG_MOST_DENSE_ROWS || out->n == 0) { return TESS_SUCCESS; }
     TESS_TRY(amg_invert(c->ctx, a, &inverse, &c->rank));
     TESS_TRY(tess_host_allocate(c->ctx, out->n, sizeof *ones, (void **)&ones));
     for (int64_t i = 0; i < out->n; i++) {
         ones[i] = 1.0;
     }
-    TESS_TRY(amg_store(c->ctx, &(amg_scaled){&inverse, ones, ones}, c->vectors, false, &out->inverse));
+    TESS_TRY(amg_store(c->ctx, &(amg_scaled){&inverse, ones, ones},
+                       &(amg_layout){.precision = c->vectors, .vectors = c->vectors}, false, &out->inverse));
     status = tess_stage_end(c->ctx, "inverting the coarsest level");
 cleanup:
     tess_host_release(c->ctx, ones, out->n, sizeof *ones);
@@ -205,15 +224,16 @@ cleanup:
     return status;
 }
 
+/* first: the level has no vectors yet. */
 static tess_status store_level(amg_cycle *c, const amg_hierarchy *h, const level_source *from, int l,
-                               tess_amg_precision wanted)
+                               tess_amg_precision wanted, bool first)
 {
     const amg_scaled a = scaled_a(from);
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(store_matrices(c, from, choose_precision(c->ctx, from, wanted, l == 0), &c->level[l]));
     TESS_TRY(amg_make_blocks(c, h, l, from->own->inverse, &c->level[l]));
-    TESS_TRY(amg_cycle_finish_level(c, l));
+    TESS_TRY(first ? amg_cycle_finish_level(c, l) : amg_cycle_renew_level(c, l));
     if (!from->level->p.row_ptr) { TESS_TRY(amg_cycle_store_inverse(c, &a, &c->level[l])); }
     TESS_TRY(amg_factor_level(c, &a, &c->level[l]));
     TESS_TRY(amg_make_relaxations(c, h, l, &a, &c->level[l]));
@@ -237,7 +257,7 @@ static tess_status check_values(tess_context *ctx, const level_scale *finest)
     return TESS_SUCCESS;
 }
 
-static tess_status store_levels(amg_cycle *c, const amg_hierarchy *h, tess_amg_precision wanted)
+static tess_status store_levels(amg_cycle *c, const amg_hierarchy *h, tess_amg_precision wanted, bool first)
 {
     const bool l1 = c->l1;
     level_scale own = {0}, next = {0};
@@ -245,12 +265,14 @@ static tess_status store_levels(amg_cycle *c, const amg_hierarchy *h, tess_amg_p
 
     TESS_TRY(make_scale(c->ctx, &h->level[0].a, l1, &own));
     TESS_TRY(check_values(c->ctx, &own));
-    TESS_TRY(tess_device_upload(c->ctx, own.s, own.n, sizeof *own.s, (void **)&c->scale));
+    if (!c->scale) { TESS_TRY(tess_device_allocate(c->ctx, own.n, sizeof *own.s, (void **)&c->scale)); }
+    TESS_TRY(c->ctx->backend->upload(c->ctx, c->scale, own.s, (size_t)own.n * sizeof *own.s));
     for (int l = 0; l < h->count; l++) {
-        const level_source from = {&h->level[l], &own, &next};
+        const level_source from = {&h->level[l], &own, &next, amg_node_block(h, l),
+                                   amg_node_block(h, l + 1 < h->count ? l + 1 : l)};
 
         if (l + 1 < h->count) { TESS_TRY(make_scale(c->ctx, &h->level[l + 1].a, l1, &next)); }
-        TESS_TRY(store_level(c, h, &from, l, amg_wanted_precision(c, l, wanted)));
+        TESS_TRY(store_level(c, h, &from, l, amg_wanted_precision(c, l, wanted), first));
         free_scale(c->ctx, &own);
         own = next;
         next = (level_scale){0};
@@ -292,10 +314,21 @@ tess_status amg_cycle_open(amg_cycle *c, const amg_hierarchy *h, tess_amg_precis
     c->ratio = h->coarsening->kind == TESS_AMG_AGGREGATION ? AGGREGATION_RATIO : CLASSICAL_RATIO;
     TESS_TRY(tess_host_allocate(c->ctx, c->options.max_levels, sizeof *c->level, (void **)&c->level));
     memset(c->level, 0, (size_t)c->options.max_levels * sizeof *c->level);
-    TESS_TRY(h->device ? amg_device_store_levels(c, h, precision) : store_levels(c, h, precision));
+    TESS_TRY(h->device ? amg_device_store_levels(c, h, precision) : store_levels(c, h, precision, true));
     if (for_fp32) { TESS_TRY(tess_device_allocate(c->ctx, n, sizeof *c->wide, (void **)&c->wide)); }
     c->storing_seconds = tess_wall_seconds() - start;
 cleanup:
+    return status;
+}
+
+tess_status amg_cycle_renew(amg_cycle *c, const amg_hierarchy *h, tess_amg_precision precision)
+{
+    const double start = tess_wall_seconds();
+    tess_status status = TESS_SUCCESS;
+
+    c->rank = h->level[h->count - 1].a.nrows;
+    status = store_levels(c, h, precision, false);
+    c->storing_seconds = tess_wall_seconds() - start;
     return status;
 }
 

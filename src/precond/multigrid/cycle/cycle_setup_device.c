@@ -8,6 +8,7 @@
 
 #include "precond/multigrid/cycle/blocks.h"
 #include "precond/multigrid/cycle/level_precision.h"
+#include "precond/multigrid/cycle/node_block.h"
 
 /* What is found of each level, in device memory and on the host: of the scales, A and P. */
 typedef struct storing {
@@ -23,7 +24,14 @@ typedef struct storing {
 
 static amg_device_source source_of(const storing *s, int l)
 {
-    return (amg_device_source){&s->level[l], &s->scale[l], &s->scale[l + 1 < s->count ? l + 1 : l]};
+    const int next = l + 1 < s->count ? l + 1 : l;
+
+    return (amg_device_source){.level = &s->level[l],
+                               .own = &s->scale[l],
+                               .next = &s->scale[next],
+                               .vectors = s->c->vectors,
+                               .block = amg_node_block(s->h, l),
+                               .next_block = amg_node_block(s->h, next)};
 }
 
 /* Where the extremes of level l's A and P go. */

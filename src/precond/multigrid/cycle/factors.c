@@ -64,6 +64,8 @@ tess_status amg_factor_level(const amg_cycle *c, const amg_scaled *a, amg_cycle_
     bool symmetric = false;
     tess_status status = TESS_SUCCESS;
 
+    tess_precond_destroy(l->factors); /* of the values before */
+    l->factors = NULL;
     if (c->options.smoother != TESS_AMG_ILU0 || l->inverse || l->n == 0) { return TESS_SUCCESS; }
     tess_precond_options_init(&options);
     TESS_TRY(copy_scaled(c->ctx, a, &matrix, &symmetric));

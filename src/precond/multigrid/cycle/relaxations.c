@@ -34,7 +34,8 @@ static tess_status make_one(const amg_cycle *c, const amg_scaled *s, const uint8
         m.col_ind[m.row_ptr[i]] = (int32_t)i;
         m.val[m.row_ptr[i]] = 1.0 / scaled_diagonal(s, i);
     }
-    status = amg_store(c->ctx, &(amg_scaled){&m, ones, ones}, c->vectors, false, out);
+    status = amg_store(c->ctx, &(amg_scaled){&m, ones, ones},
+                       &(amg_layout){.precision = c->vectors, .vectors = c->vectors}, false, out);
 cleanup:
     tess_host_release(c->ctx, ones, n, sizeof *ones);
     host_csr_release(c->ctx, &m);
@@ -51,6 +52,10 @@ tess_status amg_make_relaxations(const amg_cycle *c, const amg_hierarchy *h, int
         return TESS_SUCCESS;
     }
     split = h->coarsening->split(h->state, l);
+    for (int k = 0; k < 2; k++) { /* of the values before */
+        tess_matrix_destroy(out->relax[k]);
+        out->relax[k] = NULL;
+    }
     TESS_TRY(make_one(c, a, split, AMG_FINE, &out->relax[0]));
     status = make_one(c, a, split, AMG_COARSE, &out->relax[1]);
 cleanup:

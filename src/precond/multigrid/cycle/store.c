@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/by_precision.h"
+#include "format/bsr/bsr_rows.h"
 #include "format/choose.h"
 #include "matrix/assembled.h"
 
@@ -142,15 +143,12 @@ static tess_status store_borrowed(tess_context *ctx, const amg_scaled *s, tess_p
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(tess_host_allocate(ctx, nnz, tess_precision_bytes(precision), &val));
-#pragma omp parallel for num_threads(ctx->threads) schedule(static) if (a->nrows > SERIAL)
-    for (int64_t i = 0; i < a->nrows; i++) {
-        CALL_BY_PRECISION(precision, round_row, s, i, val);
-    }
     view.val = val;
     TESS_TRY(tess_matrix_from_view(ctx, &view, false, out));
     ((csr_storage *)(*out)->storage)->owns_values = true;
     (*out)->precision = precision;
     val = NULL;
+    amg_store_again(ctx, s, *out);
 cleanup:
     tess_host_release(ctx, val, nnz, tess_precision_bytes(precision));
     return status;
@@ -169,19 +167,136 @@ cleanup:
     return status;
 }
 
+/* ---- blocks of nodes ---- */
+
+static tess_arithmetic arithmetic_of(const amg_layout *layout)
+{
+    return layout->vectors == TESS_PRECISION_FP64 ? TESS_ARITHMETIC_FP64 : TESS_ARITHMETIC_FP32;
+}
+
+/* Bytes as it is stored otherwise: on a GPU perhaps in slices, whose columns take 2 bytes. */
+static int64_t scalar_bytes(const tess_context *ctx, int64_t nrows, int64_t nnz, tess_precision precision)
+{
+    const int64_t value = (int64_t)tess_precision_bytes(precision);
+
+    return ctx->device == TESS_DEVICE_GPU ? nnz * (value + 2) : nnz * (value + 4) + nrows * (int64_t)sizeof(int64_t);
+}
+
+/* *out: NULL if the level has no such blocks, or they do not pay. */
+static tess_status try_nodes(const tess_matrix *pattern, const amg_layout *layout, tess_matrix **out)
+{
+    const bsr_nodes nodes = {.height = layout->height,
+                             .width = layout->width,
+                             .precision = layout->precision,
+                             .arithmetic = arithmetic_of(layout),
+                             .most_bytes = scalar_bytes(pattern->ctx, pattern->nrows, pattern->nnz, layout->precision)};
+
+    *out = NULL;
+    if (layout->height == 0 || layout->width == 0 || pattern->nnz == 0) { return TESS_SUCCESS; }
+    return bsr_make_nodes(pattern, &nodes, out);
+}
+
+/* Row i, if it has all places of its blocks, from place `at` of its first block on. */
+TESS_INLINE void round_whole_row(tess_precision precision, const amg_scaled *s, const bsr_view *v, int64_t i,
+                                 int64_t at)
+{
+    const int height = v->height;
+
+    for (int64_t k = s->a->row_ptr[i]; k < s->a->row_ptr[i + 1]; k++, at += height) {
+        tess_store(precision, v->val, at, scaled_entry(s, i, k), TESS_OVERFLOW_SATURATE);
+    }
+}
+
+/* The rows of a block row: entries of a row and blocks both ascend. */
+TESS_INLINE void round_block_row(tess_precision precision, const amg_scaled *s, const bsr_view *v, int64_t block_row)
+{
+    const int64_t begin = bsr_offset(v, block_row), places = (bsr_offset(v, block_row + 1) - begin) * v->width;
+
+    for (int r = 0; r < v->height; r++) {
+        const int64_t i = block_row * v->height + r;
+        int64_t block = begin;
+
+        if (s->a->row_ptr[i + 1] - s->a->row_ptr[i] == places) {
+            round_whole_row(precision, s, v, i, bsr_place(v, begin, r, 0));
+            continue;
+        }
+        for (int64_t k = s->a->row_ptr[i]; k < s->a->row_ptr[i + 1]; k++) {
+            const int64_t column = s->a->col_ind[k];
+
+            while (bsr_column(v, block_row, block) + v->width <= column) {
+                block++;
+            }
+            tess_store(precision, v->val, bsr_place(v, block, r, column - bsr_column(v, block_row, block)),
+                       scaled_entry(s, i, k), TESS_OVERFLOW_SATURATE);
+        }
+    }
+}
+
+static void round_blocks(const tess_context *ctx, const amg_scaled *s, const bsr_view *v)
+{
+#pragma omp parallel for num_threads(ctx->threads) schedule(static) if (v->nrows > SERIAL)
+    for (int64_t i = 0; i < v->nblock_rows; i++) {
+        CALL_BY_PRECISION(v->precision, round_block_row, s, v, i);
+    }
+}
+
+/* On a CPU. */
+static tess_status store_nodes(tess_context *ctx, const amg_scaled *s, const amg_layout *layout, tess_matrix **out)
+{
+    const csr_view view = {.nrows = s->a->nrows,
+                           .ncols = s->a->ncols,
+                           .nnz = host_csr_nnz(s->a),
+                           .row_ptr = s->a->row_ptr,
+                           .row_ptr_bits = 64,
+                           .col_ind = s->a->col_ind,
+                           .precision = TESS_PRECISION_FP64};
+    tess_matrix *pattern = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_matrix_from_view(ctx, &view, false, &pattern));
+    TESS_TRY(try_nodes(pattern, layout, out));
+    if (*out) { amg_store_again(ctx, s, *out); }
+cleanup:
+    tess_matrix_destroy(pattern);
+    return status;
+}
+
+/* ---- new values ---- */
+
+/* Index arrays that a matrix of rows borrows may have been made anew. */
+void amg_store_again(tess_context *ctx, const amg_scaled *s, tess_matrix *m)
+{
+    csr_storage *rows = m->storage;
+
+    if (m->ops->role == TESS_ROLE_NODES) {
+        round_blocks(ctx, s, &((const bsr_storage *)m->storage)->view);
+        return;
+    }
+    if (!rows->owns_index) {
+        rows->view.row_ptr = s->a->row_ptr;
+        rows->view.col_ind = s->a->col_ind;
+    }
+#pragma omp parallel for num_threads(ctx->threads) schedule(static) if (m->nrows > SERIAL)
+    for (int64_t i = 0; i < m->nrows; i++) {
+        CALL_BY_PRECISION(rows->view.precision, round_row, s, i, csr_own_values(rows));
+    }
+}
+
 /* ---- other formats ---- */
 
-tess_status amg_store_in_formats(tess_matrix *assembled, tess_precision precision, bool diagonals, tess_matrix **out)
+tess_status amg_store_in_formats(tess_matrix *assembled, const amg_layout *layout, bool diagonals, tess_matrix **out)
 {
     tess_storage_options options;
     tess_status status = TESS_SUCCESS;
 
     *out = NULL;
     tess_storage_options_init(&options);
-    options.precision = precision;
-    if (precision != TESS_PRECISION_FP64) { options.arithmetic = TESS_ARITHMETIC_FP32; }
-    TESS_TRY(tess_matrix_try_padded(assembled, &options, diagonals, out));
-    if (*out) { /* products need no original, and new values make new levels */
+    options.precision = layout->precision;
+    options.arithmetic = arithmetic_of(layout);
+    if (diagonals) { TESS_TRY(tess_matrix_try_diagonals(assembled, &options, out)); }
+    if (!*out) { TESS_TRY(try_nodes(assembled, layout, out)); }
+    if (!*out) { TESS_TRY(tess_matrix_try_padded(assembled, &options, false, out)); }
+    if (*out && (*out)->original) { /* products need no original, and new values make new levels */
         tess_matrix_release((*out)->original);
         (*out)->original = NULL;
     }
@@ -190,26 +305,29 @@ cleanup:
 }
 
 /* The FP64 matrix that they are made from is freed. */
-static tess_status try_formats(tess_context *ctx, const amg_scaled *s, tess_precision precision, tess_matrix **out)
+static tess_status try_formats(tess_context *ctx, const amg_scaled *s, const amg_layout *layout, tess_matrix **out)
 {
     tess_matrix *assembled = NULL;
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(store_csr(ctx, s, TESS_PRECISION_FP64, &assembled));
-    status = amg_store_in_formats(assembled, precision, true, out);
+    status = amg_store_in_formats(assembled, layout, true, out);
 cleanup:
     tess_matrix_destroy(assembled);
     return status;
 }
 
-tess_status amg_store(tess_context *ctx, const amg_scaled *s, tess_precision precision, bool outlives,
+tess_status amg_store(tess_context *ctx, const amg_scaled *s, const amg_layout *layout, bool outlives,
                       tess_matrix **out)
 {
-    const bool borrows = outlives && ctx->device == TESS_DEVICE_CPU;
+    const bool on_host = ctx->device == TESS_DEVICE_CPU, borrows = outlives && on_host;
+    const tess_precision precision = layout->precision;
     tess_status status = TESS_SUCCESS;
 
     *out = NULL;
-    if (ctx->device == TESS_DEVICE_GPU && host_csr_nnz(s->a) > 0) { TESS_TRY(try_formats(ctx, s, precision, out)); }
+    if (host_csr_nnz(s->a) > 0) {
+        TESS_TRY(on_host ? store_nodes(ctx, s, layout, out) : try_formats(ctx, s, layout, out));
+    }
     if (!*out) { TESS_TRY(borrows ? store_borrowed(ctx, s, precision, out) : store_csr(ctx, s, precision, out)); }
     status = (*out)->ops->prepare ? (*out)->ops->prepare(*out) : TESS_SUCCESS;
 cleanup:

@@ -17,13 +17,22 @@ typedef struct amg_range {
     double largest, smallest_row;
 } amg_range;
 
+/* How it is stored: the precision of its values and of the vectors that it multiplies; and its blocks of nodes, of
+   which its rows and columns are multiples (node_block.h). A size of 0: there are none. */
+typedef struct amg_layout {
+    tess_precision precision, vectors;
+    int height, width;
+} amg_layout;
+
 amg_range amg_find_range(const tess_context *ctx, const amg_scaled *s);
-/* Stores it, on a GPU by diagonals or in slices where these pay, else as CSR. Products allocate nothing. `outlives`:
-   s->a lives longer than *out, which borrows its index arrays on a CPU. */
-tess_status amg_store(tess_context *ctx, const amg_scaled *s, tess_precision precision, bool outlives,
+/* Stores it by blocks of nodes, on a GPU by diagonals or in slices, where these pay, else as CSR. Products allocate
+   nothing. `outlives`: s->a lives longer than *out, which borrows its index arrays on a CPU. */
+tess_status amg_store(tess_context *ctx, const amg_scaled *s, const amg_layout *layout, bool outlives,
                       tess_matrix **out);
-/* Stores an assembled matrix by diagonals, if `diagonals`, or in slices, if they pay; else *out is NULL. It stays the
-   caller's. */
-tess_status amg_store_in_formats(tess_matrix *assembled, tess_precision precision, bool diagonals, tess_matrix **out);
+/* On a CPU: new values for a stored matrix of the same pattern, whose precision stays. */
+void amg_store_again(tess_context *ctx, const amg_scaled *s, tess_matrix *m);
+/* Stores an assembled matrix of a GPU by diagonals, if `diagonals`, by blocks of nodes or in slices, if they pay; else
+ *out is NULL. It stays the caller's. Without values only places are made. */
+tess_status amg_store_in_formats(tess_matrix *assembled, const amg_layout *layout, bool diagonals, tess_matrix **out);
 
 #endif

@@ -3,6 +3,7 @@
  * New values of stored levels on the GPU: scaled, rounded and put to their places in one pass, which also finds the
  * magnitudes that the precision of a level depends on.
  */
+#include "format/bsr/bsr_rows.h"
 #include "format/dia/dia_tiles.cuh"
 #include "format/ellr/ellr_rows.h"
 #include "matrix/assembled.h"
@@ -76,6 +77,57 @@ __global__ void __launch_bounds__(GPU_BLOCK)
     if (of_all) { join_extremes(of_all, found.smallest, found.largest); }
 }
 
+/* ---- blocks of nodes ---- */
+
+/* The block of a block row that has a column. Where all rows of a node have the same columns it is that of the entry's
+   number in its row; else it is searched. */
+__device__ inline int64_t block_with(const bsr_view &v, int64_t block_row, int32_t entry, int32_t column)
+{
+    int64_t low = bsr_offset(&v, block_row), high = bsr_offset(&v, block_row + 1);
+    const int64_t likely = low + entry / v.width;
+
+    if (likely < high) {
+        const int64_t first = bsr_column(&v, block_row, likely);
+
+        if (first <= column && column < first + v.width) { return likely; }
+    }
+    while (low + 1 < high) {
+        const int64_t middle = low + (high - low) / 2;
+
+        if (bsr_column(&v, block_row, middle) <= column) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+/* Places without an entry stay 0. */
+__global__ void __launch_bounds__(GPU_BLOCK)
+    store_nodes_kernel(const amg_device_scaled s, const bsr_view v, amg_device_extremes *of_all)
+{
+    row_extremes found = {0.0, DBL_MAX};
+
+    for (int64_t base = first_team(); base - team_in_wave() < s.a.nrows; base += all_teams()) {
+        const team_span row = open_span(s.a.nrows, s.a.row_ptr, base);
+        const int64_t block_row = row.row / v.height;
+        const int r = static_cast<int>(row.row % v.height);
+        double most = 0.0;
+
+        for (int32_t k = row.begin + row.lane; k < row.end; k += TEAM) {
+            const double value = scaled_entry(s, row.row, k);
+            const int32_t column = s.a.col_ind[k];
+            const int64_t block = block_with(v, block_row, k - row.begin, column);
+
+            most = fmax(most, fabs(value));
+            store_value(v.precision, v.val, bsr_place(&v, block, r, column - bsr_column(&v, block_row, block)), value);
+        }
+        found.add_row(largest_of_team(most));
+    }
+    if (of_all) { join_extremes(of_all, found.smallest, found.largest); }
+}
+
 /* ---- diagonals ---- */
 
 /* The rows of a scaled matrix for tiles of diagonals. */
@@ -132,6 +184,13 @@ tess_status store_slices(tess_context *ctx, const amg_device_scaled *s, const el
     return gpu_check_launch(ctx, "new values of slices");
 }
 
+tess_status store_nodes(tess_context *ctx, const amg_device_scaled *s, const bsr_view *v, amg_device_extremes *of_all)
+{
+    store_nodes_kernel<<<gpu_grid(ctx, s->a.nrows * TEAM, PASS_BLOCKS), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(*s, *v,
+                                                                                                            of_all);
+    return gpu_check_launch(ctx, "new values of blocks");
+}
+
 tess_status store_rows(tess_context *ctx, const amg_device_scaled *s, csr_storage *storage, amg_device_extremes *of_all)
 {
     store_rows_kernel<<<gpu_grid(ctx, s->a.nrows * TEAM, PASS_BLOCKS), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(
@@ -149,6 +208,9 @@ tess_status amg_device_store_again(tess_context *ctx, const amg_device_scaled *s
     *taken = true;
     if (m->ops->role == TESS_ROLE_SLICES) {
         return store_slices(ctx, s, &static_cast<const ellr_storage *>(m->storage)->view, of_all);
+    }
+    if (m->ops->role == TESS_ROLE_NODES) {
+        return store_nodes(ctx, s, &static_cast<const bsr_storage *>(m->storage)->view, of_all);
     }
     if (m->format == TESS_FORMAT_CSR) { return store_rows(ctx, s, static_cast<csr_storage *>(m->storage), of_all); }
     if (m->ops->role == TESS_ROLE_DIAGONALS) {

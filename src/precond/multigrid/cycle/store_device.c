@@ -48,14 +48,14 @@ cleanup:
 }
 
 /* By way of the scaled matrix in FP64, for formats without kernels that scale. */
-static tess_status store_scaled(tess_context *ctx, const amg_device_scaled *s, tess_precision precision,
+static tess_status store_scaled(tess_context *ctx, const amg_device_scaled *s, const amg_layout *layout,
                                 tess_matrix **out)
 {
     tess_matrix *scaled = NULL;
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(scale_matrix(ctx, s, &scaled));
-    status = amg_store_in_formats(scaled, precision, may_have_diagonals(s), out);
+    status = amg_store_in_formats(scaled, layout, may_have_diagonals(s), out);
 cleanup:
     tess_matrix_destroy(scaled);
     return status;
@@ -78,17 +78,17 @@ cleanup:
 }
 
 /* The format and its places; values are not set. The index arrays of s->a live longer. */
-static tess_status arrange(tess_context *ctx, const amg_device_scaled *s, tess_precision precision, tess_matrix **out)
+static tess_status arrange(tess_context *ctx, const amg_device_scaled *s, const amg_layout *layout, tess_matrix **out)
 {
     const csr_view view = view_of(&s->a);
     tess_matrix *pattern = NULL;
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(tess_matrix_from_view(ctx, &view, false, &pattern));
-    if (s->a.nnz > 0) { TESS_TRY(amg_store_in_formats(pattern, precision, may_have_diagonals(s), out)); }
+    if (s->a.nnz > 0) { TESS_TRY(amg_store_in_formats(pattern, layout, may_have_diagonals(s), out)); }
     if (*out) { goto cleanup; }
-    if (s->a.nnz > 0) { TESS_TRY(make_values(pattern, precision)); }
-    pattern->precision = precision;
+    if (s->a.nnz > 0) { TESS_TRY(make_values(pattern, layout->precision)); }
+    pattern->precision = layout->precision;
     *out = pattern;
     pattern = NULL;
 cleanup:
@@ -96,7 +96,7 @@ cleanup:
     return status;
 }
 
-static tess_status store(tess_context *ctx, const amg_device_scaled *s, tess_precision precision,
+static tess_status store(tess_context *ctx, const amg_device_scaled *s, const amg_layout *layout,
                          amg_device_extremes *found, tess_matrix **out)
 {
     const amg_device_ops *ops = amg_device_ops_of(ctx);
@@ -104,12 +104,12 @@ static tess_status store(tess_context *ctx, const amg_device_scaled *s, tess_pre
     tess_status status = TESS_SUCCESS;
 
     *out = NULL;
-    TESS_TRY(arrange(ctx, s, precision, out));
+    TESS_TRY(arrange(ctx, s, layout, out));
     if (s->a.nnz > 0) { TESS_TRY(ops->store_again(ctx, s, found, *out, &taken)); }
     if (!taken) {
         tess_matrix_destroy(*out);
         *out = NULL;
-        TESS_TRY(store_scaled(ctx, s, precision, out));
+        TESS_TRY(store_scaled(ctx, s, layout, out));
         if (found) { TESS_TRY(ops->find_range(ctx, s, found)); }
     }
     status = (*out)->ops->prepare ? (*out)->ops->prepare(*out) : TESS_SUCCESS;
@@ -150,15 +150,17 @@ tess_status amg_device_store_matrices(tess_context *ctx, const amg_device_source
                                       amg_device_extremes *found, amg_cycle_level *out)
 {
     const amg_device_scaled a = scaled_a(from), p = scaled_p(from), r = scaled_r(from);
+    const tess_precision vectors = from->vectors;
+    const int own = from->block, next = from->next_block;
     tess_status status = TESS_SUCCESS;
 
     out->n = from->level->a.nrows;
     out->nnz = from->level->a.nnz;
     out->precision = precision;
-    TESS_TRY(store(ctx, &a, precision, found, &out->a));
+    TESS_TRY(store(ctx, &a, &(amg_layout){precision, vectors, own, own}, found, &out->a));
     if (from->level->p.row_ptr) {
-        TESS_TRY(store(ctx, &p, precision, found ? found + 1 : NULL, &out->p));
-        TESS_TRY(store(ctx, &r, precision, NULL, &out->r));
+        TESS_TRY(store(ctx, &p, &(amg_layout){precision, vectors, own, next}, found ? found + 1 : NULL, &out->p));
+        TESS_TRY(store(ctx, &r, &(amg_layout){precision, vectors, next, own}, NULL, &out->r));
     }
     status = tess_stage_end(ctx, "storing the levels");
 cleanup:
@@ -204,8 +206,6 @@ tess_status amg_device_store_inverse(amg_cycle *c, const amg_device_source *from
     tess_status status = TESS_SUCCESS;
 
     if (n > AMG_MOST_DENSE_ROWS) { return TESS_SUCCESS; }
-    tess_matrix_destroy(out->inverse); /* of the values before */
-    out->inverse = NULL;
     TESS_TRY(tess_host_allocate(c->ctx, n, sizeof *s, (void **)&s));
     TESS_TRY(c->ctx->backend->download(c->ctx, s, from->own->s, (size_t)n * sizeof *s));
     TESS_TRY(device_csr_download(c->ctx, &from->level->a, &a));

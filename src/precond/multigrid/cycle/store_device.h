@@ -5,10 +5,13 @@
 
 #include "precond/multigrid/device.h"
 
-/* What a level is stored from. next: of the coarser level; unused on the coarsest. */
+/* What a level is stored from. next: of the coarser level; unused on the coarsest. block: rows of its blocks of nodes
+   and of those of the next level (node_block.h). */
 typedef struct amg_device_source {
     const amg_device_level *level;
     const amg_device_scale *own, *next;
+    tess_precision vectors;
+    int block, next_block;
 } amg_device_source;
 
 /* A, P and R in a precision. found: extremes of A and P are joined to these; NULL: not needed. Does not wait for them.
