@@ -55,7 +55,7 @@ static void precisions_hold_the_entries(void **state)
 
         assert_true(both.largest == 8.0 && both.smallest_row == 0.25);
     }
-    assert_true(amg_is_even(0.25, 1.0) && amg_is_even(3.0, 3.0) && !amg_is_even(0.249, 1.0));
+    assert_true(amg_is_even(0.17, 1.0) && amg_is_even(3.0, 3.0) && !amg_is_even(0.166, 1.0)); /* 1 / 6 */
 }
 
 static void levels_may_have_their_own(void **state)
