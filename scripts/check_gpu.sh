@@ -132,6 +132,8 @@ sanitize_solves()
         plainly "idr, plain" $small --solver idr
         plainly "cg, plain, fsai" $small --solver cg --precond fsai:2 --precond-precision fp16/fp64
         plainly "bicgstab, plain, isai" $small --solver bicgstab --precond isai
+        plainly "cg, plain, fsai:adaptive" $small --solver cg --precond fsai:adaptive
+        plainly "cg, plain, amg, fsai" $small --solver cg --precond amg --amg-smoother fsai
         for solver in fgmres minres; do
             plainly "$solver, plain, saddle" gallery:stokes2d:8 --solver $solver --precond saddle
         done

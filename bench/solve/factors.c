@@ -250,9 +250,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 static const char doc[] =
     "Times solves with incomplete factors and approximate inverses.\v"
-    "Contestants: SOLVER-PRECOND of ours, SOLVER one of cg and bicgstab, PRECOND one of jacobi, ilu0, ic0, fsai[:K] "
-    "and "
-    "isai[:K], then any of a precision of the factors, for ilu0 and ic0 also levels, blocks (and leafN, N its largest "
+    "Contestants: SOLVER-PRECOND of ours, SOLVER one of cg and bicgstab, PRECOND one of jacobi, ilu0, ic0, fsai[:K], "
+    "fsai:adaptive and isai[:K], then any of a precision of the factors, for fsai also stepsN, sizeN and filterP "
+    "(percent), "
+    "for ilu0 and ic0 also levels, blocks (and leafN, N its largest "
     "leaf), merged, colors or sweepsK (K sweeps with each triangle), host, device or factorN (N sweeps of the "
     "factorization): cg-ic0-fp32-blocks-leaf1024, cg-ic0-sweeps3; and SOLVER-cu-PRECOND of cuSPARSE and cuBLAS, "
     "scalars on the device: call by call, "

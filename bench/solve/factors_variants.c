@@ -45,6 +45,25 @@ static bool parse_sweeps(const char *word, tess_incomplete_options *o)
     return true;
 }
 
+/* stepsN, sizeN, filterP: of an adaptive pattern the steps and their entries; the filter in percent. */
+static bool parse_growth(const char *word, tess_inverse_options *o)
+{
+    static const char *const names[] = {"steps", "size", "filter"};
+    int found = 0;
+    char *end = NULL;
+
+    while (found < 3 && strncmp(word, names[found], strlen(names[found])) != 0) {
+        found++;
+    }
+    if (found == 3) { return false; }
+    const long number = strtol(word + strlen(names[found]), &end, 10);
+    if (end == word + strlen(names[found]) || *end != '\0' || number < 0 || number > 99) { return false; }
+    if (found == 0) { o->steps = (int)number; }
+    if (found == 1) { o->step_size = (int)number; }
+    if (found == 2) { o->filter = 0.01 * (double)number; }
+    return true;
+}
+
 static bool parse_detail(const char *word, factors_variant *v)
 {
     if (v->theirs) {
@@ -56,6 +75,7 @@ static bool parse_detail(const char *word, factors_variant *v)
         v->precond.role.arithmetic = TESS_ARITHMETIC_FP64;
         return true;
     }
+    if (v->precond.kind == TESS_PRECOND_FSAI) { return parse_growth(word, &v->precond.inverse); }
     return (v->precond.kind == TESS_PRECOND_ILU0 || v->precond.kind == TESS_PRECOND_IC0) &&
            (tess_triangular_parse(word, &v->precond.incomplete.triangular) == TESS_SUCCESS ||
             parse_leaf(word, &v->precond.incomplete.leaf) || parse_sweeps(word, &v->precond.incomplete) ||

@@ -4,8 +4,8 @@
  *
  *     tess_precond_options_parse("ilu0", &options);      none, jacobi, block-jacobi:8, polynomial:10, ilu0,
  *                                                       ic0, ilut:1e-3:10, ict, iluk:1, lu, cholesky,
- *                                                       jacobi-sweeps:3, amg, saddle, fsai:2, isai:2; of a solve
- *                                                       also auto
+ *                                                       jacobi-sweeps:3, amg, saddle, fsai:2, fsai:adaptive,
+ *                                                       isai:2; of a solve also auto
  *     tess_precond_create(a, &options, &m);
  *     tess_precond_apply(m, r, z);
  *
@@ -34,6 +34,8 @@ typedef struct tess_precond tess_precond;
 #define TESS_MAX_TRIANGLE_SWEEPS 100
 /** Highest power of the matrix whose pattern fsai and isai take. */
 #define TESS_MAX_INVERSE_POWER 8
+/** In place of a power, of fsai: the pattern grows, row by row. */
+#define TESS_INVERSE_ADAPTIVE 0
 /** Longest row of fsai and isai. */
 #define TESS_MAX_INVERSE_ROW 64
 /** Most levels of algebraic multigrid. */
@@ -171,7 +173,8 @@ typedef enum tess_amg_smoother {
     TESS_AMG_ILU0 = 3,          /**< a step with ILU(0), or IC(0), of each level in FP64; the host sets it up */
     TESS_AMG_BLOCK_JACOBI = 4,  /**< a polynomial of the matrix scaled by the inverses of its nodes' diagonal blocks */
     TESS_AMG_SMOOTHER_AUTO = 5, /**< by the matrix: docs/reference/preconditioners.md (default) */
-    TESS_AMG_FC_JACOBI = 6      /**< Jacobi on fine unknowns twice, then on coarse ones; only after the coarse level */
+    TESS_AMG_FC_JACOBI = 6,     /**< Jacobi on fine unknowns twice, then on coarse ones; only after the coarse level */
+    TESS_AMG_FSAI = 7           /**< a step with the approximate inverse of each level: fsai:2, or isai:2 */
 } tess_amg_smoother;
 
 /** How classical coarsening finds the unknowns of a coarser level. */
@@ -244,13 +247,18 @@ typedef struct tess_jacobi_sweeps_options {
 /** Options of fsai and isai: which entries the approximate inverse has. Entries of A count by their magnitude in
     D^-1/2 |A| D^-1/2, with the diagonal D of A, those of the inverse with their columns times D^1/2. */
 typedef struct tess_inverse_options {
-    int power;           /**< it has the pattern of A to this power, 1 to 8 (default 2) */
+    int power;           /**< it has the pattern of A to this power, 1 to 8 (default 2); of fsai also
+                              TESS_INVERSE_ADAPTIVE: each row takes the entries that reduce Kaporin's number most */
     int row;             /**< most entries of a row, 1 to 64 (default 64): those of largest magnitude */
     double threshold;    /**< entries of A below this times the largest of their row, off the diagonal, do not count for
                               the pattern; from 0 to below 1 (default 0.1) */
     double filter;       /**< entries of the inverse below this times that of the diagonal are left out, and the others
                               computed anew; from 0 to below 1 (default 0.05) */
-    int64_t reserved[4]; /**< zeros */
+    int steps;           /**< adaptive: steps of a row, 1 to 63 (default 5), */
+    int step_size;       /**< each of so many entries at most, 1 to 63 (default 3) */
+    double tolerance;    /**< adaptive: a step that reduces the row's factor of Kaporin's number by less than this times
+                              itself ends the row; from 0 to below 1 (default 1e-3) */
+    int64_t reserved[2]; /**< zeros */
 } tess_inverse_options;
 
 /** How saddle combines A, the first block, and S, the Schur complement C - B A^-1 F of [A F; B C]. */

@@ -12,7 +12,7 @@ AmgCoarsening = Literal["auto", "classical", "aggregation", "plain"]
 AmgCycle = Literal["v", "w", "k"]
 AmgFormat = Literal["auto", "scalar"]
 AmgRestriction = Literal["auto", "transpose", "air"]
-AmgSmoother = Literal["chebyshev", "l1-jacobi", "jacobi", "ilu0", "block-jacobi", "auto", "fc-jacobi"]
+AmgSmoother = Literal["chebyshev", "l1-jacobi", "jacobi", "ilu0", "block-jacobi", "auto", "fc-jacobi", "fsai"]
 AmgSplit = Literal["auto", "pmis", "ruge-stueben"]
 Arithmetic = Literal["fp64", "fp32", "fp32x2"]
 Engine = Literal["auto", "plain", "graph", "single-kernel"]
@@ -74,7 +74,7 @@ class PrecondOptions(TypedDict, total=False):
     amg_seed: int | None
     """amg: seed of the random numbers of coarsening (default 1)"""
     amg_smoother: AmgSmoother | None
-    """amg: chebyshev, l1-jacobi, jacobi, ilu0, block-jacobi, auto or fc-jacobi (default auto); auto: on a host ..."""
+    """amg: chebyshev, l1-jacobi, jacobi, ilu0, block-jacobi, auto, fc-jacobi or fsai (default auto); auto: on ..."""
     amg_split: AmgSplit | None
     """amg classical: auto, pmis or ruge-stueben (default auto); how the unknowns of the next level are found; ..."""
     amg_strength: float | Literal["auto"] | None
@@ -113,8 +113,14 @@ class PrecondOptions(TypedDict, total=False):
     """fsai, isai: entries of the inverse below F times the diagonal one, scaled likewise, are left out, and ..."""
     inverse_row: int | None
     """fsai, isai: most entries of a row, 1 to 64 (default 64); the largest stay"""
+    inverse_step_size: int | None
+    """fsai:adaptive: entries that a step adds at most, 1 to 63 (default 3)"""
+    inverse_steps: int | None
+    """fsai:adaptive: steps of a row, 1 to 63 (default 5)"""
     inverse_threshold: float | None
     """fsai, isai: entries of A below T times the largest of their row, off the diagonal and scaled by it, do ..."""
+    inverse_tolerance: float | None
+    """fsai:adaptive: a step that reduces the row's factor of Kaporin's number by less than T times itself ends ..."""
     leaf: int | None
     """triangular blocks: most rows of an uncut triangle (default 4096)"""
     level: float | None
@@ -167,7 +173,10 @@ class PrecondOptions(TypedDict, total=False):
     precond_inverse_filter: float | None
     precond_inverse_power: float | None
     precond_inverse_row: int | None
+    precond_inverse_step_size: int | None
+    precond_inverse_steps: int | None
     precond_inverse_threshold: float | None
+    precond_inverse_tolerance: float | None
     precond_jacobi_sweeps_count: float | None
     precond_jacobi_sweeps_omega: float | Literal["auto"] | None
     precond_jacobi_sweeps_schedule: str | Sequence[str] | None
@@ -216,13 +225,17 @@ class PrecondOptions(TypedDict, total=False):
     schur_precondition: SaddleSchur | None
     """saddle: auto, local, selfp, lsc or user (default auto: by the rows of A); what stands for the Schur ..."""
     smoother: AmgSmoother | None
-    """amg: chebyshev, l1-jacobi, jacobi, ilu0, block-jacobi, auto or fc-jacobi (default auto); auto: on a host ..."""
+    """amg: chebyshev, l1-jacobi, jacobi, ilu0, block-jacobi, auto, fc-jacobi or fsai (default auto); auto: on ..."""
     split: AmgSplit | None
     """amg classical: auto, pmis or ruge-stueben (default auto); how the unknowns of the next level are found; ..."""
+    step_size: int | None
+    """fsai:adaptive: entries that a step adds at most, 1 to 63 (default 3)"""
     strength: float | Literal["auto"] | None
     """amg: a coupling counts from T times the strongest of its row (default 0.25; aggregation: 0, below the ..."""
     threshold: float | None
     """fsai, isai: entries of A below T times the largest of their row, off the diagonal and scaled by it, do ..."""
+    tolerance: float | None
+    """fsai:adaptive: a step that reduces the row's factor of Kaporin's number by less than T times itself ends ..."""
     triangular: str | None
     """incomplete factors: auto, levels, blocks, merged, sweeps or colors (default auto); how triangles are ..."""
     truncation: int | None

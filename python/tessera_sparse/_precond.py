@@ -297,7 +297,8 @@ iluk = _shaped("iluk", "Incomplete LU factors with a level of fill.", "level : f
 jacobi_sweeps = _shaped("jacobi-sweeps", "Jacobi iterations in steps of rising precision.", "count : 1 to 1000 (3)",
                         "jacobi_sweeps(A, 3)")
 fsai = _shaped("fsai", "A factorized sparse approximate inverse of a symmetric positive definite A.",
-               "power : the pattern is that of A to this power, 1 to 8 (2)", "fsai(A, 2)")
+               "power : the pattern is that of A to this power, 1 to 8 (2); or \"adaptive\": it grows row by row",
+               "fsai(A, \"adaptive\")")
 isai = _shaped("isai", "A sparse approximate inverse.",
                "power : the pattern is that of A to this power, 1 to 8 (2)", "isai(A, 2)")
 amg = _shaped("amg", "Algebraic multigrid (docs/howto/multigrid.md).",

@@ -85,6 +85,10 @@ def test_approximate_inverses_precondition():
         few = ts.solve(A, b, solver=solver, precond=m, rtol=1e-8)
         assert few.verified and few.iterations < 0.7 * plain.iterations
         assert 900 < m.factors["nonzeros"] <= 900 * 16
+    grown = ts.fsai(A, "adaptive", inverse_steps=2, inverse_step_size=2, inverse_tolerance=0.01)
+    few = ts.solve(A, b, solver="cg", precond=grown, rtol=1e-8)
+    assert few.verified and few.iterations < 0.7 * plain.iterations
+    assert 900 < grown.factors["nonzeros"] <= 900 * 5
 
 
 def test_names_are_words_of_the_command_line_paths_and_last_words():

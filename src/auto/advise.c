@@ -80,6 +80,7 @@ static const char *why_of_precond(tess_precond_kind kind, bool fp32)
     case TESS_PRECOND_LU:
         return fp32 ? "complete factors: few iterations, with half the time and memory of fp64"
                     : "complete factors, where fp32 is not good enough";
+    case TESS_PRECOND_FSAI: return "an approximate inverse: fewer iterations, and no triangles to solve";
     default: return "incomplete factors: fewer iterations";
     }
 }
@@ -111,7 +112,7 @@ static bool is_open(const auto_solve *state)
     const tess_precond_kind kind = state->step.precond;
 
     return state->unanalysed && kind != TESS_PRECOND_NONE && kind != TESS_PRECOND_JACOBI &&
-           !has_multigrid(&state->step);
+           !has_multigrid(&state->step) && !has_inverse(&state->step);
 }
 
 static void append(const auto_solve *state, tess_advice *out)

@@ -147,6 +147,10 @@ static void say_saving(auto_solve *state, const tess_solve_result *r)
         say(state, "the levels of amg are in low precision; the residual is fp64 as ever\n");
         return;
     }
+    if (last->factors == TESS_PRECISION_FP16) { /* or wider, where that does not hold its entries */
+        say(state, "the approximate inverse is in low precision; the residual is fp64 as ever\n");
+        return;
+    }
     say(state, "%s halves the memory of the factors; the residual is fp64 as ever\n",
         tess_precision_name(last->factors));
 }

@@ -38,6 +38,11 @@ bool is_substitution(const ladder_step *s)
     return s->precond == TESS_PRECOND_ILU0 && s->limit == LIMIT_DIRECT;
 }
 
+bool has_inverse(const ladder_step *s)
+{
+    return s->precond == TESS_PRECOND_FSAI || s->precond == TESS_PRECOND_ISAI;
+}
+
 /* ---- the steps ---- */
 
 /* The system that a step solves. In a band: by reverse Cuthill-McKee, where band.c says that it pays. With the pattern
@@ -48,11 +53,12 @@ bool is_substitution(const ladder_step *s)
 
 /* Factors are in FP32, which takes half the time and memory; FP64 follows where these are not good enough (Carson,
    Higham 2018: up to a condition number of about 1e8 they are). Multigrid comes before incomplete factors where a trial
-   of these is none; see `settle`. */
+   of these is none; see `settle`. Approximate inverses are for GPUs, where triangles wait for their levels. */
 static const ladder_step positive[] = {
     {TESS_SOLVER_CG, TESS_PRECOND_JACOBI, TESS_PRECISION_FP64, AS_IT_IS, LIMIT_BUDGET},
     {TESS_SOLVER_CG, TESS_PRECOND_IC0, TESS_PRECISION_FP32, AS_IT_IS, LIMIT_TRIAL},
     {TESS_SOLVER_CG, TESS_PRECOND_AMG, TESS_PRECISION_FP32, AS_IT_IS, LIMIT_BUDGET},
+    {TESS_SOLVER_CG, TESS_PRECOND_FSAI, TESS_PRECISION_FP16, AS_IT_IS, LIMIT_BUDGET},
     {TESS_SOLVER_CG, TESS_PRECOND_IC0, TESS_PRECISION_FP32, AS_IT_IS, LIMIT_BUDGET},
     {TESS_SOLVER_CG, TESS_PRECOND_CHOLESKY, TESS_PRECISION_FP32, AS_IT_IS, LIMIT_DIRECT},
     {TESS_SOLVER_FGMRES, TESS_PRECOND_LU, TESS_PRECISION_FP64, AS_IT_IS, LIMIT_DIRECT},
@@ -131,10 +137,11 @@ static bool wants_scale(const matrix_facts *f, const tess_solve_options *o)
 }
 
 /* Steps that this build and this matrix allow, with what the options say in place of the step's own choice. */
-static bool settle(const matrix_facts *f, const tess_solve_options *o, ladder_step *s)
+static bool settle(const cost_rates *r, const matrix_facts *f, const tess_solve_options *o, ladder_step *s)
 {
     bool last = false; /* the last resort takes the system as it is */
 
+    if (has_inverse(s) && !r->sorts) { return false; }
     if (o->precond.kind != TESS_PRECOND_AUTO) { s->precond = o->precond.kind; }
     if (o->precond.kind == TESS_PRECOND_AUTO && has_multigrid(s) && !suits_multigrid(f)) { return false; }
     if (s->precond == TESS_PRECOND_SADDLE && f->is_complex) { return false; }
@@ -191,12 +198,13 @@ static step_list list_of(matrix_family family, const matrix_facts *f)
                                     : (step_list){saddle, COUNT(saddle)};
 }
 
-static void append_list(step_list list, const matrix_facts *f, const tess_solve_options *o, ladder *out)
+static void append_list(step_list list, const cost_rates *r, const matrix_facts *f, const tess_solve_options *o,
+                        ladder *out)
 {
     for (int i = 0; i < list.count; i++) {
         ladder_step s = list.step[i];
 
-        if (settle(f, o, &s)) { append(out, s); }
+        if (settle(r, f, o, &s)) { append(out, s); }
     }
 }
 
@@ -214,14 +222,15 @@ static bool loses_symmetry(const tess_precond_options *p)
     }
 }
 
-static void list_steps(matrix_family family, const matrix_facts *f, const tess_solve_options *o, ladder *out)
+static void list_steps(const cost_rates *r, matrix_family family, const matrix_facts *f, const tess_solve_options *o,
+                       ladder *out)
 {
     const bool chosen = o->precond.kind == TESS_PRECOND_AUTO;
     const matrix_family of_named = loses_symmetry(&o->precond) ? FAMILY_GENERAL : family;
 
     *out = (ladder){.family = family};
-    if (chosen && is_triangular(f)) { append_list((step_list){triangle, COUNT(triangle)}, f, o, out); }
-    append_list(chosen ? list_of(family, f) : (step_list){named[of_named], COUNT(named[of_named])}, f, o, out);
+    if (chosen && is_triangular(f)) { append_list((step_list){triangle, COUNT(triangle)}, r, f, o, out); }
+    append_list(chosen ? list_of(family, f) : (step_list){named[of_named], COUNT(named[of_named])}, r, f, o, out);
 }
 
 /* Convection that leaves diffusion no say: rows follow one another, which ILU(0) knows and multigrid does not. On grids
@@ -268,6 +277,7 @@ static double application_cost(const cost_rates *r, const matrix_facts *f, const
 
     if (s->precond == TESS_PRECOND_NONE || s->precond == TESS_PRECOND_JACOBI) { return 0.0; }
     if (has_multigrid(s)) { return r->cycle_passes * pass + r->cycle_start; }
+    if (has_inverse(s)) { return r->inverse_passes * pass; }
     return r->triangle_passes * pass + 2.0 * r->level * (double)f->levels;
 }
 
@@ -347,6 +357,9 @@ double direct_cost(const cost_rates *r, const matrix_facts *f, const direct_pred
 
 static double cost_of_trial(const cost_rates *r, const matrix_facts *f, const ladder_step *s)
 {
+    if (has_inverse(s)) {
+        return TRIAL_ITERATIONS * iteration_cost(r, f, s) + r->inverse_start + r->inverse_entry * (double)f->nnz;
+    }
     const double entry = has_threshold(s) && r->sorts ? r->threshold_entry : r->incomplete_entry;
 
     return TRIAL_ITERATIONS * iteration_cost(r, f, s) + r->incomplete_start + entry * (double)f->nnz;
@@ -361,7 +374,7 @@ double trial_cost(const cost_rates *r, const matrix_facts *f, const ladder_step 
 {
     const bool pays = f->nnz <= MOST_TRIAL_NONZEROS || flows_one_way(f);
 
-    return has_incomplete_factors(s) && pays ? cost_of_trial(r, f, s) : INFINITY;
+    return has_inverse(s) || (has_incomplete_factors(s) && pays) ? cost_of_trial(r, f, s) : INFINITY;
 }
 
 bool trial_pays(const cost_rates *r, const matrix_facts *f, const ladder_step *s, double direct)
@@ -371,8 +384,21 @@ bool trial_pays(const cost_rates *r, const matrix_facts *f, const ladder_step *s
 
 /* ---- order ---- */
 
+/* An approximate inverse is tried before IC(0), which takes longer on 38 of 49 matrices; but where multigrid suits the
+   matrix, which is then faster, behind that (docs/results/preconditioners.md). */
+#define BEFORE_TRIANGLES 0.99
+
+static double cost_of_inverse(const cost_rates *r, const matrix_facts *f, const ladder_step *s)
+{
+    const ladder_step triangles = {.solver = s->solver, .precond = TESS_PRECOND_IC0, .limit = LIMIT_BUDGET};
+    const double own = cost_of_trial(r, f, s), behind = suits_multigrid(f) ? fmax(own, multigrid_cost(r, f)) : own;
+
+    return fmin(behind, BEFORE_TRIANGLES * cost_of_trial(r, f, &triangles));
+}
+
 double step_cost(const cost_rates *r, const matrix_facts *f, const ladder_step *s)
 {
+    if (has_inverse(s)) { return cost_of_inverse(r, f, s); }
     if (s->limit == LIMIT_DIRECT) { return TIMES_LEAST * least_direct_cost(r, f); }
     if (has_multigrid(s)) { return multigrid_cost(r, f); }
     return has_triangles(s) ? cost_of_trial(r, f, s) : TRIAL_ITERATIONS * iteration_cost(r, f, s);
@@ -422,7 +448,7 @@ static void follow_the_flow(const matrix_facts *f, ladder *l)
 void make_ladder(const cost_rates *r, matrix_family family, const matrix_facts *f, const tess_solve_options *o,
                  ladder *out)
 {
-    list_steps(family, f, o, out);
+    list_steps(r, family, f, o, out);
     if (!r->sorts) { follow_the_flow(f, out); }
     /* The first step, which costs no set-up, stays. */
     if (r->sorts && o->precond.kind == TESS_PRECOND_AUTO) { sort_steps(r, f, 1, out); }

@@ -53,6 +53,9 @@ bool has_multigrid(const ladder_step *step);
 /* Whether its products with the preconditioner wait for levels. */
 bool has_triangles(const ladder_step *step);
 
+/* Whether it has an approximate inverse. */
+bool has_inverse(const ladder_step *step);
+
 /* ---- estimates of time, in seconds; only their ratios decide ---- */
 
 double iteration_cost(const cost_rates *rates, const matrix_facts *facts, const ladder_step *step);
@@ -69,7 +72,7 @@ bool is_substitution(const ladder_step *step);
 double least_iterations(const matrix_facts *facts, const ladder_step *step, double tolerance);
 /* Multigrid, of a saddle point that of its blocks: its set-up and the iterations that it usually takes. */
 double multigrid_cost(const cost_rates *rates, const matrix_facts *facts);
-/* A trial of a step with incomplete factors; INFINITY for other steps. */
+/* A trial of a step with incomplete factors or an approximate inverse; INFINITY for other steps. */
 double trial_cost(const cost_rates *rates, const matrix_facts *facts, const ladder_step *step);
 /* Whether a step is worth a trial where complete factors cost so much. */
 bool trial_pays(const cost_rates *rates, const matrix_facts *facts, const ladder_step *step, double direct);

@@ -21,6 +21,8 @@ typedef struct cost_rates {
     double triangle_passes, level, incomplete_start, incomplete_entry;
     /* The set-up of factors with a threshold (ilut, ict), which the host makes, for an entry of the matrix. */
     double threshold_entry;
+    /* A product with an approximate inverse of fp16, fsai:2: passes. Its set-up: once, and for an entry. */
+    double inverse_passes, inverse_start, inverse_entry;
     /* Multigrid: a cycle, beside its passes what it begins with; the set-up: once, for a row and an entry. */
     double cycle_passes, cycle_start, multigrid_start, multigrid_row, multigrid_entry;
     /* Complete factors: once, for a row, an entry, and an operation of the factorization. Of an unsymmetric matrix they

@@ -65,7 +65,7 @@ bool may_skip(const ladder_step *step, tess_status status)
     return status == TESS_UNSUPPORTED || status == TESS_SINGULAR || status == TESS_OUT_OF_RANGE ||
            status == TESS_TIMED_OUT ||
            ((status == TESS_OUT_OF_MEMORY || status == TESS_OUT_OF_DEVICE_MEMORY || status == TESS_INTERNAL) &&
-            (step->limit == LIMIT_DIRECT || has_multigrid(step)));
+            (step->limit == LIMIT_DIRECT || has_multigrid(step) || has_inverse(step)));
 }
 
 /* Levels with more entries than this cost more than they gain; one level alone is no multigrid. */

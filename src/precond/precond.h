@@ -16,7 +16,7 @@ typedef struct tess_precond_ops {
     tess_precond_kind kind;
     /* For `name:NUMBER`: the field that the number sets, and its largest value; NULL: the name takes no number. */
     int *(*number)(tess_precond_options *options, int *most);
-    /* For names with other parameters: parses the text after the colon. NULL: there are none. */
+    /* For names with other parameters: parses the text after the colon. False: none of them. NULL: there are none. */
     bool (*parse)(const char *text, tess_precond_options *options);
     /* Checks the options. The matrix is assembled or a shell, and square. */
     tess_status (*check)(const tess_matrix *a, const tess_precond_options *options);

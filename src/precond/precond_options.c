@@ -14,6 +14,8 @@ enum { DEFAULT_SWEEPS = 3, DEFAULT_POWER = 2, DEFAULT_ROW = TESS_MAX_INVERSE_ROW
 #define DEFAULT_FILL 10.0
 #define DEFAULT_THRESHOLD 0.1
 #define DEFAULT_FILTER 0.05
+enum { DEFAULT_STEPS = 5, DEFAULT_STEP_SIZE = 3 };
+#define DEFAULT_TOLERANCE 1e-3
 
 static void set_amg(tess_amg_options *amg)
 {
@@ -54,6 +56,9 @@ void tess_precond_options_init_sized(tess_precond_options *options, size_t size)
     defaults.inverse.row = DEFAULT_ROW;
     defaults.inverse.threshold = DEFAULT_THRESHOLD;
     defaults.inverse.filter = DEFAULT_FILTER;
+    defaults.inverse.steps = DEFAULT_STEPS;
+    defaults.inverse.step_size = DEFAULT_STEP_SIZE;
+    defaults.inverse.tolerance = DEFAULT_TOLERANCE;
     options_init(options, size, &defaults, sizeof defaults);
 }
 
@@ -145,7 +150,7 @@ static tess_status parse_parameters(const char *text, tess_precond_options *out)
     char *end = NULL;
     const long number = strtol(text, &end, 10);
 
-    if (ops && ops->parse) { return ops->parse(text, out) ? TESS_SUCCESS : TESS_INVALID_ARGUMENT; }
+    if (ops && ops->parse && ops->parse(text, out)) { return TESS_SUCCESS; }
     if (!place || end == text || *end || number < 1 || number > most) { return TESS_INVALID_ARGUMENT; }
     *place = (int)number;
     return TESS_SUCCESS;

@@ -110,6 +110,7 @@ static const tess_named_value amg_smoother_names[] = {{"chebyshev", TESS_AMG_CHE
                                                       {"block-jacobi", TESS_AMG_BLOCK_JACOBI},
                                                       {"auto", TESS_AMG_SMOOTHER_AUTO},
                                                       {"fc-jacobi", TESS_AMG_FC_JACOBI},
+                                                      {"fsai", TESS_AMG_FSAI},
                                                       {NULL, 0}};
 static const tess_named_value amg_split_names[] = {{"auto", TESS_AMG_SPLIT_AUTO},
                                                    {"pmis", TESS_AMG_SPLIT_PMIS},

@@ -47,6 +47,8 @@ typedef enum option_home { HOME_SOLVE, HOME_PRECOND, HOME_STORAGE, HOME_PAPERS_S
 #define NEED_TEXT_AMG "--precond amg or saddle"
 #define NEED_TEXT_SADDLE "--precond saddle"
 #define NEED_TEXT_INVERSE "--precond fsai or isai"
+#define NEED_TEXT_POWER "--precond fsai:K or isai:K"
+#define NEED_TEXT_ADAPTIVE "--precond fsai:adaptive"
 #define NEED_TEXT_PAPER_KERNEL "--kernel paper"
 #define NEED_TEXT_NARROWING "--narrowing paper or safe"
 typedef enum option_need {
@@ -66,6 +68,8 @@ typedef enum option_need {
     NEED_AMG,
     NEED_SADDLE,
     NEED_INVERSE,
+    NEED_POWER,
+    NEED_ADAPTIVE,
     NEED_PAPER_KERNEL,
     NEED_NARROWING,
     NEED_COUNT

@@ -174,17 +174,17 @@ static const struct {
                           {"ict:", "a drop tolerance and a fill, such as 1e-3:10"},
                           {"jacobi-sweeps:", "a number of sweeps (1 to 1000)"},
                           {"iluk:", "a level of fill (1 to 1000)"},
-                          {"fsai:", "a power of the pattern (1 to 8)"},
+                          {"fsai:", "a power of the pattern (1 to 8), or adaptive"},
                           {"isai:", "a power of the pattern (1 to 8)"}};
 
 static bool refuse_precond(const option_entry *e, const char *text, const option_message *message)
 {
     static const char *const available[] = {
-        "none", "jacobi", "block-jacobi", "block-jacobi:K", "polynomial",    "polynomial:D",
-        "ilu0", "ic0",    "ilut",         "ilut:T:F",       "ict",           "ict:T:F",
-        "iluk", "iluk:K", "lu",           "cholesky",       "jacobi-sweeps", "jacobi-sweeps:K",
-        "amg",  "fsai",   "fsai:K",       "isai",           "isai:K",        "saddle",
-        "auto"};
+        "none",   "jacobi", "block-jacobi", "block-jacobi:K", "polynomial",    "polynomial:D",
+        "ilu0",   "ic0",    "ilut",         "ilut:T:F",       "ict",           "ict:T:F",
+        "iluk",   "iluk:K", "lu",           "cholesky",       "jacobi-sweeps", "jacobi-sweeps:K",
+        "amg",    "fsai",   "fsai:K",       "fsai:adaptive",  "isai",          "isai:K",
+        "saddle", "auto"};
 
     for (size_t i = 0; i < sizeof precond_parameters / sizeof *precond_parameters; i++) {
         const char *rest = after_prefix(text, precond_parameters[i].prefix);
@@ -222,6 +222,10 @@ static void print_precond(const option_entry *e, const void *place, char *buffer
     case TESS_PRECOND_POLYNOMIAL: snprintf(buffer, size, "%s:%d", name, o->polynomial.degree); break;
     case TESS_PRECOND_JACOBI_SWEEPS: snprintf(buffer, size, "%s:%d", name, o->jacobi_sweeps.count); break;
     case TESS_PRECOND_FSAI:
+        if (o->inverse.power == TESS_INVERSE_ADAPTIVE) {
+            snprintf(buffer, size, "%s:adaptive", name);
+            break;
+        } /* fall through */
     case TESS_PRECOND_ISAI: snprintf(buffer, size, "%s:%d", name, o->inverse.power); break;
     case TESS_PRECOND_ILUK: snprintf(buffer, size, "%s:%d", name, o->threshold.level); break;
     case TESS_PRECOND_ILUT:

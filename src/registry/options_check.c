@@ -104,6 +104,16 @@ static bool is_inverse(const tess_solve_options *o)
     return o->precond.kind == TESS_PRECOND_FSAI || o->precond.kind == TESS_PRECOND_ISAI;
 }
 
+static bool is_adaptive_inverse(const tess_solve_options *o)
+{
+    return o->precond.kind == TESS_PRECOND_FSAI && o->precond.inverse.power == TESS_INVERSE_ADAPTIVE;
+}
+
+static bool has_power(const tess_solve_options *o)
+{
+    return is_inverse(o) && !is_adaptive_inverse(o);
+}
+
 static bool has_paper_kernel(const tess_solve_options *o)
 {
     return o->storage.papers && o->storage.papers->kernel == TESS_KERNEL_PAPER;
@@ -134,6 +144,8 @@ static const struct {
     [NEED_AMG] = {has_multigrid, false},
     [NEED_SADDLE] = {is_saddle, false},
     [NEED_INVERSE] = {is_inverse, false},
+    [NEED_POWER] = {has_power, false},
+    [NEED_ADAPTIVE] = {is_adaptive_inverse, false},
     [NEED_PAPER_KERNEL] = {has_paper_kernel, true},
     [NEED_NARROWING] = {narrows, true},
 };

@@ -100,6 +100,15 @@ static int64_t vector_bytes(const tess_matrix *a, const tess_solve_options *o)
     return bytes;
 }
 
+/* G and its transpose, each of half the entries, and the pattern; or M. */
+static int64_t inverse_bytes(int64_t n, int64_t entries, int64_t storage, const tess_inverse_options *o)
+{
+    const int64_t grown = smaller(o->row, 1 + (int64_t)o->steps * o->step_size) * n;
+    const int64_t all = o->power == TESS_INVERSE_ADAPTIVE ? 2 * grown : smaller(o->power, TYPICAL_FILL) * entries;
+
+    return all * (4 + storage + PATTERN_ENTRY_BYTES) + 2 * 8 * n;
+}
+
 /* Without complete factors, whose size only an analysis tells. */
 static int64_t precond_bytes(const tess_matrix *a, const tess_precond_options *p)
 {
@@ -118,9 +127,8 @@ static int64_t precond_bytes(const tess_matrix *a, const tess_precond_options *p
     case TESS_PRECOND_AMG:
     case TESS_PRECOND_SADDLE:                                        /* most entries are those of A */
         return TYPICAL_FILL * entries * FACTOR_ENTRY_BYTES + 64 * n; /* levels, and their interpolation */
-    case TESS_PRECOND_FSAI: /* G and its transpose, each of half the entries, and the pattern */
-    case TESS_PRECOND_ISAI:
-        return smaller(p->inverse.power, TYPICAL_FILL) * entries * (4 + storage + PATTERN_ENTRY_BYTES) + 2 * 8 * n;
+    case TESS_PRECOND_FSAI:
+    case TESS_PRECOND_ISAI: return inverse_bytes(n, entries, storage, &p->inverse);
     case TESS_PRECOND_ILUK: return (1 + smaller(p->threshold.level, TYPICAL_FILL)) * entries * FACTOR_ENTRY_BYTES;
     default: return 0;
     }

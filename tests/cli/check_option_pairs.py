@@ -16,7 +16,7 @@ VALUES = {"steps": "fp32", "precond-steps": "fp32", "precond-policy": "mean-rang
           "tcki-thresholds": "0.1,0.2,0.9", "narrowing-epsilon": "0.5", "omega": "0.5", "precond-omega": "0.5",
           "amg-strength": "0.5", "amg-degree": "3", "amg-aggressive": "1", "amg-block-size": "2", "restart": "7",
           "switch-at": "7", "leaf": "7", "inner-reduction": "0.5", "inverse-threshold": "0.5",
-          "inverse-filter": "0.5"}
+          "inverse-filter": "0.5", "inverse-tolerance": "0.5"}
 FIXED = {"--kernel paper": [], "--narrowing paper or safe": []}  # needs of another option, not of a method
 
 
@@ -44,6 +44,7 @@ def misfits(need, names):
     kind, _, listed = need.removeprefix("--").partition(" ")
     if need in FIXED:
         return [[]]
+    listed = listed.replace(":K", "")
     fitting = re.split(r", | or ", listed) if listed else [n for n in names[kind] if n not in ("none", "auto")]
     if kind == "solver":
         # auto may take a method that reads the option

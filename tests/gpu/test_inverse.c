@@ -10,10 +10,11 @@ static void host_and_gpu_have_the_same_bits(void **state)
                              random_dominant(400, 7, false, 7), arrow(600, true), oracle_laplace2d(20)};
 
     (void)state;
-    for (int c = 0; c < 5 * 6; c++) {
-        oracle_csr *a = &matrices[c / 6];
-        const bool symmetric = c % 2 == 0 && c / 6 != 2;
-        const tess_precond_options o = inverse_options(symmetric ? TESS_PRECOND_FSAI : TESS_PRECOND_ISAI, 1 + c / 2 % 3,
+    for (int c = 0; c < 5 * 8; c++) {
+        oracle_csr *a = &matrices[c / 8];
+        const bool symmetric = c % 2 == 0 && c / 8 != 2;
+        const int power = symmetric && c % 8 == 6 ? TESS_INVERSE_ADAPTIVE : 1 + c / 2 % 3;
+        const tess_precond_options o = inverse_options(symmetric ? TESS_PRECOND_FSAI : TESS_PRECOND_ISAI, power,
                                                        c % 3 == 0 ? 0.0 : 0.3, c % 3 == 1 ? 0.05 : 0.0);
         inverse_outcome outcome[2];
         oracle_csr host = rows_on(TESS_DEVICE_CPU, 1, a, &o, &outcome[0]),
@@ -31,6 +32,21 @@ static void host_and_gpu_have_the_same_bits(void **state)
     for (int k = 0; k < 5; k++) {
         oracle_free(&matrices[k]);
     }
+}
+
+/* Offsets on a GPU have 32 bits: refused before anything is allocated. */
+static void too_many_entries_are_refused(void **state)
+{
+    int64_t offsets[] = {0, INT64_C(1) << 31};
+    host_csr pattern = {.nrows = 1, .ncols = 1, .row_ptr = offsets};
+    inverse_rows rows = {{0}, {0}};
+    tess_context *gpu = open_device(1);
+
+    (void)state;
+    assert_fails(gpu, TESS_OUT_OF_RANGE, inverse_ops_of(gpu)->take_pattern(gpu, &pattern, &rows));
+    assert_non_null(strstr(tess_context_last_error(gpu)->message, "2147483648 nonzeros"));
+    assert_null(rows.device.row_ptr);
+    tess_context_destroy(gpu);
 }
 
 /* Recorded loops and those without a recording take the same steps. */
@@ -54,6 +70,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         INVERSE_TESTS,
         cmocka_unit_test(host_and_gpu_have_the_same_bits),
+        cmocka_unit_test(too_many_entries_are_refused),
         cmocka_unit_test(engines_agree),
     };
 

@@ -217,6 +217,9 @@ static void reports_say_where(void **state)
     options.smoother = TESS_AMG_ILU0;
     levels = levels_of(gpu, &blocks, &options);
     assert_int_equal(levels.setup_device, TESS_DEVICE_CPU);
+    options.smoother = TESS_AMG_FSAI;
+    levels = levels_of(gpu, &blocks, &options);
+    assert_int_equal(levels.setup_device, TESS_DEVICE_GPU);
     oracle_free(&a);
     oracle_free(&blocks);
 }
@@ -225,7 +228,7 @@ static void reports_say_where(void **state)
 static void iterations_are_those_of_the_host(void **state)
 {
     (void)state;
-    for (int k = 0; k < 5; k++) {
+    for (int k = 0; k < 6; k++) {
         tess_solve_options options = solve_options(TESS_SOLVER_CG);
         oracle_csr a = problem_of(k % 4);
         double *b = random_values(a.nrows, 5, -1.0, 1.0);
@@ -235,6 +238,7 @@ static void iterations_are_those_of_the_host(void **state)
         options.precond.kind = TESS_PRECOND_AMG;
         options.precond.amg.precision = TESS_AMG_PRECISION_FP32;
         options.precond.amg.aggressive = k == 4 ? 1 : 0;
+        options.precond.amg.smoother = k == 5 ? TESS_AMG_FSAI : TESS_AMG_CHEBYSHEV;
         by[0] = solve_here(cpu, &a, &options, b);
         by[1] = solve_here(gpu, &a, &options, b);
         assert_true(by[0].result.converged && by[1].result.converged);

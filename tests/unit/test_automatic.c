@@ -91,6 +91,7 @@ static void a_slow_attempt_is_left(void **state)
     assert_int_equal(t.attempts[0].reason, TESS_REASON_CANCELLED);
     assert_true(t.attempts[0].iterations < SLOW_LEFT);
     assert_why(&t, "cg with jacobi: left");
+    assert_int_equal(t.attempts[1].precond == TESS_PRECOND_FSAI, TEST_DEVICE == TESS_DEVICE_GPU);
     close_automatic(&t);
 }
 

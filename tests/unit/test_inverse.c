@@ -44,7 +44,7 @@ static oracle_csr rows_on(tess_device device, int threads, const oracle_csr *a, 
     inverse_rows rows = {{0}, {0}};
     double *diagonal = NULL;
     inverse_request q = {.a = matrix,
-                         .entries = {o->inverse.power, o->inverse.row, o->inverse.threshold, o->inverse.filter},
+                         .entries = inverse_choice_of(&o->inverse),
                          .symmetric = o->kind == TESS_PRECOND_FSAI,
                          .negative = a->val[0] < 0.0};
     oracle_csr out = {0};
@@ -288,6 +288,151 @@ static void long_rows_are_cut(void **state)
     oracle_free(&band);
 }
 
+/* ---- adaptive patterns ---- */
+
+enum { DENSE = 60 };
+
+/* Row i as its definition has it, in quadruple precision and by dense systems: A g = -A e_i on the columns so far, and
+   then those of the largest |A (g, 1)| sqrt a_jj^-1. `taken` are its columns; returns psi over a_ii. */
+static double solve_dense(const oracle_csr *a, int64_t i, const bool *taken, wide *derivative)
+{
+    wide m[DENSE][DENSE + 1], g[DENSE] = {0};
+    int64_t column[DENSE];
+    int count = 0;
+    wide psi = entry(a, i, i);
+
+    for (int64_t j = 0; j < i; j++) {
+        if (taken[j]) { column[count++] = j; }
+    }
+    for (int r = 0; r < count; r++) {
+        for (int c = 0; c < count; c++) {
+            m[r][c] = entry(a, column[r], column[c]);
+        }
+        m[r][count] = -(wide)entry(a, column[r], i);
+    }
+    for (int k = 0; k < count; k++) {
+        for (int r = 0; r < count; r++) {
+            const wide factor = m[r][k] / m[k][k];
+
+            for (int c = k; c <= count && r != k; c++) {
+                m[r][c] -= factor * m[k][c];
+            }
+        }
+    }
+    for (int k = 0; k < count; k++) {
+        g[k] = m[k][count] / m[k][k];
+        psi += g[k] * (wide)entry(a, column[k], i);
+    }
+    for (int64_t j = 0; j < i; j++) {
+        derivative[j] = entry(a, i, j);
+        for (int k = 0; k < count; k++) {
+            derivative[j] += g[k] * (wide)entry(a, column[k], j);
+        }
+        derivative[j] = wide_abs(derivative[j]) / (wide)sqrt(diagonal_of(a, j));
+    }
+    return (double)(psi / (wide)entry(a, i, i));
+}
+
+static void grow_dense(const oracle_csr *a, int64_t i, const tess_inverse_options *o, bool *taken)
+{
+    wide derivative[DENSE];
+    double psi = solve_dense(a, i, taken, derivative);
+
+    for (int step = 0; step < o->steps; step++) {
+        bool before[DENSE];
+        double now = 0.0;
+
+        memcpy(before, taken, sizeof before);
+        for (int k = 0; k < o->step_size; k++) {
+            int64_t best = -1;
+
+            for (int64_t j = 0; j < i; j++) {
+                if (!taken[j] && derivative[j] > 0.0 && (best < 0 || derivative[j] > derivative[best])) { best = j; }
+            }
+            if (best >= 0) { taken[best] = true; }
+        }
+        now = solve_dense(a, i, taken, derivative);
+        if (!(psi - now > o->tolerance * psi)) {
+            memcpy(taken, before, sizeof before);
+            return;
+        }
+        psi = now;
+    }
+}
+
+static void adaptive_rows_grow_by_their_derivatives(void **state)
+{
+    static const struct {
+        int steps, size;
+        double tolerance;
+    } cases[] = {{1, 1, 0.0}, {5, 3, 1e-3}, {8, 1, 0.0}, {63, 2, 0.02}};
+    oracle_csr a = random_dominant(DENSE, 7, true, 8), negative = oracle_copy(&a);
+
+    (void)state;
+    for (int64_t k = 0; k < a.nnz; k++) { /* rows of different size, which scaling must not see */
+        a.val[k] *= ldexp(1.0, (int)(row_of_entry(&a, k) % 5 + a.col_ind[k] % 5));
+        negative.val[k] = -a.val[k];
+    }
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        tess_precond_options o = inverse_options(TESS_PRECOND_FSAI, TESS_INVERSE_ADAPTIVE, 0.0, 0.0);
+        oracle_csr rows, mirrored;
+
+        o.inverse.steps = cases[c].steps;
+        o.inverse.step_size = cases[c].size;
+        o.inverse.tolerance = cases[c].tolerance;
+        rows = rows_of(&a, &o);
+        mirrored = rows_of(&negative, &o);
+        assert_int_equal(rows.nnz, mirrored.nnz);
+        assert_memory_equal(rows.val, mirrored.val, (size_t)rows.nnz * sizeof *rows.val);
+        check_factor(&a, &rows);
+        for (int64_t i = 0; i < DENSE; i++) {
+            bool taken[DENSE] = {false};
+            int64_t k = rows.row_ptr[i];
+
+            grow_dense(&a, i, &o.inverse, taken);
+            for (int64_t j = 0; j < i; j++) {
+                if (taken[j]) { assert_int_equal(rows.col_ind[k++], j); }
+            }
+            assert_int_equal(k + 1, rows.row_ptr[i + 1]);
+        }
+        oracle_free(&rows);
+        oracle_free(&mirrored);
+    }
+    oracle_free(&a);
+    oracle_free(&negative);
+}
+
+/* Rows have no more than they may; columns of full rows are taken for their own entries alone. */
+static void adaptive_rows_are_bounded(void **state)
+{
+    enum { LONG = 3000, KEPT = 6 };
+    oracle_csr wheel = arrow(LONG, true), grid = oracle_laplace2d(20);
+    tess_precond_options o = inverse_options(TESS_PRECOND_FSAI, TESS_INVERSE_ADAPTIVE, 0.0, 0.0);
+    oracle_csr rows;
+
+    (void)state;
+    o.inverse.tolerance = 0.0;
+    rows = rows_of(&wheel, &o);
+    for (int64_t i = 1; i + 1 < LONG; i++) {
+        assert_at_most((double)(rows.row_ptr[i + 1] - rows.row_ptr[i]), 2.0);
+    }
+    oracle_free(&rows);
+    o.inverse.row = KEPT;
+    rows = rows_of(&grid, &o);
+    assert_int_equal(oracle_longest_row(&rows, false), KEPT);
+    oracle_free(&rows);
+    o.inverse.row = TESS_MAX_INVERSE_ROW;
+    rows = rows_of(&grid, &o);
+    assert_int_equal(oracle_longest_row(&rows, false), 1 + 2 + 4 * 3); /* the first step sees two columns */
+    oracle_free(&rows);
+    o.inverse.row = 1;
+    rows = rows_of(&grid, &o);
+    assert_int_equal(rows.nnz, grid.nrows);
+    oracle_free(&rows);
+    oracle_free(&wheel);
+    oracle_free(&grid);
+}
+
 /* Small entries of the inverse go: none of those that stay would have gone, and an entry of each row may. */
 static void filters_leave_out_small_entries(void **state)
 {
@@ -318,9 +463,10 @@ static void same_bits_for_any_threads(void **state)
     oracle_csr a = random_dominant(900, 9, true, 5);
 
     (void)state;
-    for (int c = 0; c < 4; c++) {
+    for (int c = 0; c < 5; c++) {
         const tess_precond_options o =
-            inverse_options(c % 2 ? TESS_PRECOND_FSAI : TESS_PRECOND_ISAI, 1 + c / 2, 0.2, 0.05);
+            c == 4 ? inverse_options(TESS_PRECOND_FSAI, TESS_INVERSE_ADAPTIVE, 0.2, 0.05)
+                   : inverse_options(c % 2 ? TESS_PRECOND_FSAI : TESS_PRECOND_ISAI, 1 + c / 2, 0.2, 0.05);
         inverse_outcome outcome[2];
         oracle_csr one = rows_on(TEST_DEVICE, 1, &a, &o, &outcome[0]),
                    many = rows_on(TEST_DEVICE, 3, &a, &o, &outcome[1]);
@@ -541,6 +687,13 @@ static void methods_take_fewer_iterations(void **state)
         two = (double)iterations_of(ctx, a, cases[k].solver, &o);
         assert_at_most(one, 0.8 * plain);
         assert_at_most(two, 0.9 * one + 1.0);
+        if (cases[k].precond == TESS_PRECOND_FSAI) {
+            tess_precond_options adaptive = o;
+
+            adaptive.inverse.power = TESS_INVERSE_ADAPTIVE;
+            adaptive.inverse.threshold = jacobi.inverse.threshold;
+            assert_at_most((double)iterations_of(ctx, a, cases[k].solver, &adaptive), two + 1.0);
+        }
         o.role = (tess_role_precision){1, TESS_PRECISION_FP16, TESS_ARITHMETIC_FP64};
         assert_at_most((double)iterations_of(ctx, a, cases[k].solver, &o), 1.1 * two + 2.0);
     }
@@ -606,8 +759,9 @@ static void new_values_are_noticed(void **state)
     for (int64_t k = 0; k < a.nnz; k++) {
         other.val[k] *= 4.0;
     }
-    for (int k = 0; k < 2; k++) {
-        const tess_precond_options o = inverse_options(k == 0 ? TESS_PRECOND_FSAI : TESS_PRECOND_ISAI, 2, 0.1, 0.05);
+    for (int k = 0; k < 3; k++) {
+        const tess_precond_options o = inverse_options(k == 1 ? TESS_PRECOND_ISAI : TESS_PRECOND_FSAI,
+                                                       k == 2 ? TESS_INVERSE_ADAPTIVE : 2, 0.1, 0.05);
         tess_matrix *matrix = make_matrix(ctx, &a), *second = make_matrix(ctx, &other);
         tess_precond *m = NULL, *expected = NULL;
         tess_vector *v = NULL, *w = NULL;
@@ -702,6 +856,19 @@ static void wrong_requests_are_refused(void **state)
     assert_int_equal(o.inverse.power, 3);
     assert_int_equal(tess_precond_options_parse("isai:9", &o), TESS_INVALID_ARGUMENT);
     assert_int_equal(tess_precond_options_parse("fsai:0", &o), TESS_INVALID_ARGUMENT);
+    assert_int_equal(tess_precond_options_parse("isai:adaptive", &o), TESS_INVALID_ARGUMENT);
+    assert_int_equal(tess_precond_options_parse("fsai:adaptive", &o), TESS_SUCCESS);
+    assert_int_equal(o.inverse.power, TESS_INVERSE_ADAPTIVE);
+    for (int k = 0; k < 6; k++) {
+        const double wrong[] = {-0.1, 1.0, NAN};
+
+        o.inverse.steps = k == 0 ? 0 : k == 1 ? TESS_MAX_INVERSE_ROW : 5;
+        o.inverse.step_size = k == 2 ? 0 : 3;
+        o.inverse.tolerance = k > 2 ? wrong[k - 3] : 0.0;
+        assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_precond_create(matrix, &o, &m));
+    }
+    o = inverse_options(TESS_PRECOND_ISAI, TESS_INVERSE_ADAPTIVE, 0.0, 0.0);
+    assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_precond_create(matrix, &o, &m));
     tess_matrix_destroy(matrix);
     tess_matrix_destroy(empty);
     tess_context_destroy(ctx);
@@ -710,14 +877,15 @@ static void wrong_requests_are_refused(void **state)
 }
 
 /* What stands here, for a GPU too. */
-#define INVERSE_TESTS                                                                                      \
-    cmocka_unit_test(rows_meet_their_definition), cmocka_unit_test(patterns_are_those_of_powers),          \
-        cmocka_unit_test(long_rows_are_cut), cmocka_unit_test(filters_leave_out_small_entries),            \
-        cmocka_unit_test(same_bits_for_any_threads), cmocka_unit_test(full_patterns_are_exact),            \
-        cmocka_unit_test(precisions_keep_symmetry), cmocka_unit_test(rows_far_apart_are_stored_wider),     \
-        cmocka_unit_test(a_failure_raises_the_precision), cmocka_unit_test(methods_take_fewer_iterations), \
-        cmocka_unit_test(indefinite_rows_are_shifted), cmocka_unit_test(singular_rows_have_the_diagonal),  \
-        cmocka_unit_test(new_values_are_noticed), cmocka_unit_test(values_without_an_inverse_are_refused), \
+#define INVERSE_TESTS                                                                                           \
+    cmocka_unit_test(rows_meet_their_definition), cmocka_unit_test(patterns_are_those_of_powers),               \
+        cmocka_unit_test(adaptive_rows_grow_by_their_derivatives), cmocka_unit_test(adaptive_rows_are_bounded), \
+        cmocka_unit_test(long_rows_are_cut), cmocka_unit_test(filters_leave_out_small_entries),                 \
+        cmocka_unit_test(same_bits_for_any_threads), cmocka_unit_test(full_patterns_are_exact),                 \
+        cmocka_unit_test(precisions_keep_symmetry), cmocka_unit_test(rows_far_apart_are_stored_wider),          \
+        cmocka_unit_test(a_failure_raises_the_precision), cmocka_unit_test(methods_take_fewer_iterations),      \
+        cmocka_unit_test(indefinite_rows_are_shifted), cmocka_unit_test(singular_rows_have_the_diagonal),       \
+        cmocka_unit_test(new_values_are_noticed), cmocka_unit_test(values_without_an_inverse_are_refused),      \
         cmocka_unit_test(wrong_requests_are_refused)
 
 #ifndef TESTS_ON_GPU

@@ -86,6 +86,12 @@ static void factors_smooth_in_each_cycle(void **state)
     cycle_and_smooth(TESS_AMG_ILU0, TESS_AMG_ILU0);
 }
 
+static void inverses_smooth_in_each_cycle(void **state)
+{
+    (void)state;
+    cycle_and_smooth(TESS_AMG_FSAI, TESS_AMG_FSAI);
+}
+
 /* Incomplete factors smooth what polynomials leave: jumps of 1e3 in an elastic body, where ILU(0) has negative pivots
    and a step must be damped, anisotropy at an angle to the grid, and a vortex, whose matrix is unsymmetric. */
 static void factors_take_fewer_iterations(void **state)
@@ -106,6 +112,10 @@ static void factors_take_fewer_iterations(void **state)
         factors = solve_problem(problems[k], &options);
         assert_true(factors.converged && !factors.escalated);
         assert_true(factors.iterations < polynomial.iterations);
+        options.precond.amg.smoother = TESS_AMG_FSAI; /* of the vortex isai, which saves none */
+        factors = solve_problem(problems[k], &options);
+        assert_true(factors.converged && !factors.escalated);
+        assert_true(k == 2 || factors.iterations < polynomial.iterations);
     }
 }
 
@@ -325,7 +335,8 @@ static void levels_have_precisions_of_their_own(void **state)
 #define MULTIGRID_TESTS                                                                                            \
     cmocka_unit_test(iterations_hardly_grow), cmocka_unit_test(hard_coefficients_take_few_iterations),             \
         cmocka_unit_test(each_way_to_cycle_and_smooth_converges), cmocka_unit_test(factors_take_fewer_iterations), \
-        cmocka_unit_test(factors_smooth_in_each_cycle), cmocka_unit_test(aggressive_levels_have_fewer_entries),    \
+        cmocka_unit_test(factors_smooth_in_each_cycle), cmocka_unit_test(inverses_smooth_in_each_cycle),           \
+        cmocka_unit_test(aggressive_levels_have_fewer_entries),                                                    \
         cmocka_unit_test(low_levels_cost_at_most_one_iteration), cmocka_unit_test(precisions_can_be_raised),       \
         cmocka_unit_test(the_guard_raises_the_precision), cmocka_unit_test(levels_have_precisions_of_their_own)
 

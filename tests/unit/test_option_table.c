@@ -331,10 +331,10 @@ static void precond_and_storage_have_their_options_alone(void **state)
 /* ---- what goes together ---- */
 
 /* A method and a preconditioner that few options fit. */
-static const char *const methods[][2] = {{"cg", "none"},          {"lsqr", "jacobi"},   {"gmres", "polynomial"},
-                                         {"auto", "auto"},        {"cg", "amg"},        {"gmres-fd", "ilu0"},
-                                         {"cg", "jacobi-sweeps"}, {"jacobi", "none"},   {"cg", "lu"},
-                                         {"nested", "none"},      {"fgmres", "saddle"}, {"cg", "fsai"}};
+static const char *const methods[][2] = {
+    {"cg", "none"},       {"lsqr", "jacobi"},      {"gmres", "polynomial"}, {"auto", "auto"}, {"cg", "amg"},
+    {"gmres-fd", "ilu0"}, {"cg", "jacobi-sweeps"}, {"jacobi", "none"},      {"cg", "lu"},     {"nested", "none"},
+    {"fgmres", "saddle"}, {"cg", "fsai"},          {"cg", "fsai:adaptive"}};
 
 /* An option that some methods do not take is refused with each of these or fits one of them at least. */
 static void options_without_effect_are_refused(void **state)

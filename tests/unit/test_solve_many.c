@@ -98,11 +98,13 @@ static void multigrid_of_columns(void **state)
     }
 }
 
-/* Relaxation of fine and of coarse unknowns in turn, and a restriction of its own; two steps with factors. */
+/* Relaxation of fine and of coarse unknowns in turn, and a restriction of its own; two steps with factors or inverses.
+ */
 static void multigrid_for_convection_of_columns(void **state)
 {
     (void)state;
-    for (int k = 0; k < 4; k++) {
+    for (int k = 0; k < 6; k++) {
+        static const tess_amg_smoother smoothers[] = {TESS_AMG_FC_JACOBI, TESS_AMG_ILU0, TESS_AMG_FSAI};
         system_of s = make_system(oracle_convection2d(SIDE / 2, 0.3), 4);
         tess_solve_options options = solve_options(TESS_SOLVER_BICGSTAB);
         int64_t calls = 0;
@@ -110,10 +112,10 @@ static void multigrid_for_convection_of_columns(void **state)
         options.precond.kind = TESS_PRECOND_AMG;
         options.precond.amg.coarsening = TESS_AMG_CLASSICAL;
         options.precond.amg.split = TESS_AMG_SPLIT_RUGE_STUEBEN;
-        options.precond.amg.restriction = k % 2 ? TESS_AMG_RESTRICTION_TRANSPOSE : TESS_AMG_RESTRICTION_AIR;
-        options.precond.amg.smoother = k % 2 ? TESS_AMG_ILU0 : TESS_AMG_FC_JACOBI;
+        options.precond.amg.restriction = k % 3 ? TESS_AMG_RESTRICTION_TRANSPOSE : TESS_AMG_RESTRICTION_AIR;
+        options.precond.amg.smoother = smoothers[k % 3];
         options.precond.amg.degree = 4;
-        options.precond.amg.precision = k / 2 ? TESS_AMG_PRECISION_FP32 : TESS_AMG_PRECISION_FP64;
+        options.precond.amg.precision = k / 3 ? TESS_AMG_PRECISION_FP32 : TESS_AMG_PRECISION_FP64;
         options.precond.amg.coarsest = 10;
         options.monitor = count_calls;
         options.monitor_user = &calls;

@@ -57,9 +57,47 @@ static int *power_of(tess_precond_options *options, int *most)
     return &options->inverse.power;
 }
 
-static tess_status check_numbers(tess_context *ctx, const tess_inverse_options *o)
+/* fsai:adaptive */
+static bool parse_adaptive(const char *text, tess_precond_options *options)
 {
-    if (o->power < 1 || o->power > TESS_MAX_INVERSE_POWER) {
+    const bool adaptive = options->kind == TESS_PRECOND_FSAI && strcmp(text, "adaptive") == 0;
+
+    if (adaptive) { options->inverse.power = TESS_INVERSE_ADAPTIVE; }
+    return adaptive;
+}
+
+inverse_choice inverse_choice_of(const tess_inverse_options *o)
+{
+    return (inverse_choice){.adaptive = o->power == TESS_INVERSE_ADAPTIVE,
+                            .power = o->power,
+                            .row = o->row,
+                            .threshold = o->threshold,
+                            .filter = o->filter,
+                            .steps = o->steps,
+                            .step_size = o->step_size,
+                            .tolerance = o->tolerance};
+}
+
+static tess_status check_growth(tess_context *ctx, const tess_inverse_options *o)
+{
+    const int most = TESS_MAX_INVERSE_ROW - 1;
+
+    if (o->steps < 1 || o->steps > most || o->step_size < 1 || o->step_size > most) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "use 1 to 63",
+                         "an adaptive pattern cannot grow in %s of %d entries", tess_count(o->steps, "step").text,
+                         o->step_size);
+    }
+    if (o->tolerance >= 0.0 && o->tolerance < 1.0) { return TESS_SUCCESS; }
+    return tess_fail(ctx, TESS_INVALID_ARGUMENT, "give a number from 0 to below 1",
+                     "an adaptive pattern cannot have the tolerance %g", o->tolerance);
+}
+
+static tess_status check_numbers(tess_context *ctx, const tess_precond_options *options)
+{
+    const tess_inverse_options *o = &options->inverse;
+    const bool adaptive = options->kind == TESS_PRECOND_FSAI && o->power == TESS_INVERSE_ADAPTIVE;
+
+    if (!adaptive && (o->power < 1 || o->power > TESS_MAX_INVERSE_POWER)) {
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, "use 1 to 8",
                          "the pattern of an approximate inverse cannot be the power %d of the matrix's", o->power);
     }
@@ -72,7 +110,7 @@ static tess_status check_numbers(tess_context *ctx, const tess_inverse_options *
                          "an approximate inverse cannot have the threshold %g and the filter %g", o->threshold,
                          o->filter);
     }
-    return TESS_SUCCESS;
+    return adaptive ? check_growth(ctx, o) : TESS_SUCCESS;
 }
 
 static tess_status check(const tess_matrix *a, const tess_precond_options *o)
@@ -88,7 +126,7 @@ static tess_status check(const tess_matrix *a, const tess_precond_options *o)
                          "an approximate inverse cannot be stored in %s with %s arithmetic",
                          tess_precision_name(role->storage), tess_arithmetic_name(role->arithmetic));
     }
-    return check_numbers(a->ctx, &o->inverse);
+    return check_numbers(a->ctx, o);
 }
 
 static tess_role_precision default_role(tess_role_precision inner)
@@ -323,10 +361,7 @@ static tess_status create(tess_precond *m, const tess_precond_options *options)
     TESS_TRY(tess_host_allocate(m->ctx, 1, sizeof *v, (void **)&v));
     memset(v, 0, sizeof *v);
     m->own = v;
-    v->entries = (inverse_choice){.power = options->inverse.power,
-                                  .row = options->inverse.row,
-                                  .threshold = options->inverse.threshold,
-                                  .filter = options->inverse.filter};
+    v->entries = inverse_choice_of(&options->inverse);
     v->symmetric = m->kind == TESS_PRECOND_FSAI;
     v->storage = options->role.given ? options->role.storage : TESS_PRECISION_FP64;
     v->n = m->n;
@@ -502,12 +537,12 @@ static void describe(const tess_precond *m, tess_precond_factors *out)
                                   .factorization = TESS_FACTORIZATION_DEVICE};
 }
 
-#define INVERSE(KIND)                                                                                                  \
-    {                                                                                                                  \
-        .kind = (KIND), .number = power_of, .check = check, .default_role = default_role, .create = create,            \
-        .renew = renew, .apply = apply, .takes_columns = takes_columns, .prepare_columns = prepare_columns,            \
-        .apply_columns = apply_columns, .reduces = true, .widen = widen, .can_widen = can_widen, .revision = revision, \
-        .bytes = bytes, .factors = describe, .destroy = destroy                                                        \
+#define INVERSE(KIND)                                                                                              \
+    {                                                                                                              \
+        .kind = (KIND), .number = power_of, .parse = parse_adaptive, .check = check, .default_role = default_role, \
+        .create = create, .renew = renew, .apply = apply, .takes_columns = takes_columns,                          \
+        .prepare_columns = prepare_columns, .apply_columns = apply_columns, .reduces = true, .widen = widen,       \
+        .can_widen = can_widen, .revision = revision, .bytes = bytes, .factors = describe, .destroy = destroy      \
     }
 const tess_precond_ops precond_fsai = INVERSE(TESS_PRECOND_FSAI);
 const tess_precond_ops precond_isai = INVERSE(TESS_PRECOND_ISAI);

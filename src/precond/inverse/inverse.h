@@ -16,6 +16,8 @@ enum { INVERSE_SHIFTS = 24 };
 #define INVERSE_FIRST_SHIFT 1e-3
 /* A pivot is usable above this times the entry that it was. */
 #define INVERSE_LEAST_PIVOT 0x1p-45
+/* An adaptive pattern takes no candidates from rows of A with more entries. */
+enum { INVERSE_LONG_ROW = 1024 };
 
 /* Rows of the inverse: a pattern, and its values while they are computed. One of both, by the context's device. */
 typedef struct inverse_rows {
@@ -25,9 +27,15 @@ typedef struct inverse_rows {
 
 /* Which entries there are, as tess_inverse_options has it. */
 typedef struct inverse_choice {
+    bool adaptive; /* the pattern grows, and is that of no power */
     int power, row;
     double threshold, filter;
+    int steps, step_size;
+    double tolerance;
 } inverse_choice;
+
+struct tess_inverse_options;
+inverse_choice inverse_choice_of(const struct tess_inverse_options *options);
 
 /* What is wanted. symmetric: G with (G A G^T)_ii = 1 from the lower triangle of A, else M with M A = I on its pattern.
  */
@@ -72,6 +80,8 @@ const inverse_ops *inverse_ops_of(const tess_context *ctx);
 /* The pattern on the host, by a copy of A where that is on a GPU: powers of a matrix without its small entries. Rows
    are sorted, with their diagonal entries. */
 tess_status inverse_pattern_on_host(const inverse_request *q, host_csr *out);
+/* Of an adaptive pattern: rows of A, whose diagonal scaled twice is 1. */
+tess_status inverse_adapt_on_host(const inverse_request *q, const host_csr *a, const double *scale, host_csr *out);
 /* By the device where it can. */
 tess_status inverse_find_pattern(const inverse_request *q, inverse_rows *rows);
 

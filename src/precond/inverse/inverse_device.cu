@@ -9,11 +9,20 @@
 #include <math.h>
 #include <string.h>
 
+#include <tessera/names.h>
+
 #include "device/gpu/gpu.h"
 #include "device/gpu/scan_grid.cuh"
 #include "matrix/assembled.h"
 #include "matrix/row_bins.cuh"
-#include "precond/inverse/inverse.h"
+#include "precond/inverse/inverse_device.cuh"
+
+tess_status inverse_require_offsets(tess_context *ctx, int64_t nnz)
+{
+    if (nnz <= INT32_MAX) { return TESS_SUCCESS; }
+    return tess_fail(ctx, TESS_OUT_OF_RANGE, "use a CPU context (--device cpu), or shorter rows (--inverse-row)",
+                     "an approximate inverse has %s; a GPU takes up to %d", tess_count(nnz, "nonzero").text, INT32_MAX);
+}
 
 namespace {
 
@@ -125,11 +134,6 @@ __device__ void gather_general(const rows_task &t, const small_system &s)
 
 /* ---- factorizations ---- */
 
-__device__ inline void subtract(double *y, double f, double x)
-{
-    *y = __dsub_rn(*y, __dmul_rn(f, x));
-}
-
 __device__ bool factor_symmetric(const small_system &s)
 {
     for (int k = 0; k < s.m; k++) {
@@ -147,7 +151,7 @@ __device__ bool factor_symmetric(const small_system &s)
             const double factor = own[i];
 
             for (int j = k + 1; j <= i; j++) {
-                subtract(&s.a[i + s.ld * j], own[j], factor);
+                inverse_subtract(&s.a[i + s.ld * j], own[j], factor);
             }
         }
         GPU_SYNC_WAVE();
@@ -174,7 +178,7 @@ __device__ void solve_symmetric(const small_system &s)
         GPU_SYNC_WAVE();
         if (s.lane == 0) { s.x[k] = value; }
         for (int i = s.lane; i < k; i += GPU_WAVE) {
-            subtract(&s.x[i], s.a[k + s.ld * i], value);
+            inverse_subtract(&s.x[i], s.a[k + s.ld * i], value);
         }
         GPU_SYNC_WAVE();
     }
@@ -218,9 +222,9 @@ __device__ bool eliminate(const small_system &s)
 
             own[i] = factor;
             for (int j = k + 1; j < s.m; j++) {
-                subtract(&s.a[i + s.ld * j], s.a[k + s.ld * j], factor);
+                inverse_subtract(&s.a[i + s.ld * j], s.a[k + s.ld * j], factor);
             }
-            subtract(&s.x[i], s.x[k], factor);
+            inverse_subtract(&s.x[i], s.x[k], factor);
         }
         GPU_SYNC_WAVE();
     }
@@ -237,7 +241,7 @@ __device__ bool solve_general(const small_system &s)
         GPU_SYNC_WAVE();
         if (s.lane == 0) { s.x[k] = value; }
         for (int i = s.lane; i < k; i += GPU_WAVE) {
-            subtract(&s.x[i], value, s.a[i + s.ld * k]);
+            inverse_subtract(&s.x[i], value, s.a[i + s.ld * k]);
         }
         GPU_SYNC_WAVE();
     }
@@ -446,20 +450,13 @@ struct pattern_task {
     int *longest;
 };
 
-/* As find_scale of inverse_pattern.c. */
-__device__ inline double scale_of(double diagonal)
-{
-    const double root = 1.0 / sqrt(fabs(diagonal));
-
-    return root - root == 0.0 && root > 0.0 ? root : 1.0;
-}
-
 __device__ inline double weight_of(const pattern_task &t, int64_t i, int64_t k)
 {
     const double value = fabs(static_cast<const double *>(t.from.val)[k]);
     const double column = t.diagonal[t.from.col_ind[k]];
 
-    return t.rule == TAKE_USEFUL ? value * sqrt(fabs(column)) : value * (scale_of(t.diagonal[i]) * scale_of(column));
+    return t.rule == TAKE_USEFUL ? value * sqrt(fabs(column))
+                                 : value * (inverse_scale_of(t.diagonal[i]) * inverse_scale_of(column));
 }
 
 __device__ double least_weight(const pattern_task &t, int64_t i, int64_t first, int64_t end)
@@ -560,6 +557,7 @@ tess_status make_pattern(tess_context *ctx, int most, pattern_task t, device_csr
         goto cleanup;
     }
     TESS_TRY(gpu_sum_lengths(ctx, n, to->row_ptr, &total));
+    TESS_TRY(inverse_require_offsets(ctx, total));
     TESS_TRY(device_csr_allocate_entries(ctx, total, false, to));
     t.to = *to;
     fill_kernel<<<grid, GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(t);
@@ -621,6 +619,7 @@ tess_status take_pattern(tess_context *ctx, host_csr *host, inverse_rows *rows)
     int32_t *row_ptr = nullptr;
     tess_status status = TESS_SUCCESS;
 
+    TESS_TRY(inverse_require_offsets(ctx, nnz));
     TESS_TRY(device_csr_allocate_rows(ctx, host->nrows, host->ncols, out));
     TESS_TRY(device_csr_allocate_entries(ctx, nnz, false, out));
     TESS_TRY(tess_host_allocate(ctx, host->nrows + 1, sizeof *row_ptr, reinterpret_cast<void **>(&row_ptr)));
@@ -634,13 +633,27 @@ cleanup:
     return status;
 }
 
+/* The host has what is too large here: powers whose rows it cuts, and tables of adaptive patterns. */
 tess_status find_pattern(const inverse_request *q, inverse_rows *rows, bool *found)
 {
-    gpu_scope scope(q->a->ctx);
+    tess_context *ctx = q->a->ctx;
+    gpu_scope scope(ctx);
     device_csr *own = &rows->device;
-    const tess_status status =
-        q->entries.power == 1 ? make_pattern(q->a->ctx, q->entries.row, large_entries(q), own) : find_power(q, own);
+    const tess_error before = ctx->error;
+    tess_status status = TESS_SUCCESS;
 
+    if (q->entries.adaptive) {
+        status = inverse_adapt_on_device(q, own);
+    } else if (q->entries.power == 1) {
+        status = make_pattern(ctx, q->entries.row, large_entries(q), own);
+    } else {
+        status = find_power(q, own);
+    }
+    if ((status == TESS_OUT_OF_RANGE && q->entries.power > 1) ||
+        (status == TESS_OUT_OF_DEVICE_MEMORY && q->entries.adaptive)) {
+        ctx->error = before;
+        status = TESS_SUCCESS;
+    }
     *found = own->row_ptr != nullptr;
     return status;
 }

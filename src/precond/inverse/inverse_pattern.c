@@ -190,7 +190,9 @@ tess_status inverse_pattern_on_host(const inverse_request *q, host_csr *out)
     TESS_TRY(host_csr_from_matrix(q->a, &a));
     TESS_TRY(tess_host_allocate(ctx, a.nrows, sizeof *scale, (void **)&scale));
     find_scale(&a, scale);
-    if (o->power > 1) {
+    if (o->adaptive) {
+        status = inverse_adapt_on_host(q, &a, scale, out);
+    } else if (o->power > 1) {
         status = find_power(ctx, q, &a, scale, out);
     } else {
         status = choose(

@@ -289,8 +289,8 @@ cleanup:
     return status;
 }
 
-/* Whether there are kernels for the options and the matrix: smoothers that need no levels in FP64 and no split on the
-   host, splits in parallel, and P^T. */
+/* Whether there are kernels for the options and the matrix: smoothers that need no triangles and no split of the host,
+   splits in parallel, and P^T. */
 static bool is_taken(const amg_hierarchy *h, const tess_matrix *a)
 {
     const tess_amg_options *o = &h->options;

@@ -136,6 +136,7 @@ done <<'END'
 --solve=cg,amg --amg-cycle w
 --solve=gmres,ilu0 --restart 7 --triangular blocks --leaf 64
 --solve=cg,jacobi-sweeps --precond-steps fp32,mixed
+--solve=cg,fsai:adaptive --inverse-steps 4 --inverse-step-size 2 --inverse-tolerance 0.01
 --solve=cg,fsai:3 --inverse-threshold 0.2 --inverse-filter 0.1 --inverse-row 9
 --solve=jacobi --format split --row-order permuted
 --scale rows --reorder rcm

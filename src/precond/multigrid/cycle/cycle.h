@@ -21,7 +21,7 @@ typedef struct amg_cycle_level {
     tess_precision precision; /* of a, p, r */
     tess_matrix *a, *p, *r;   /* p and r: NULL on the coarsest */
     tess_matrix *inverse;     /* of the coarsest: dense; NULL: smoothed only */
-    tess_precond *factors;    /* ILU(0) of S A S, with the smoother ilu0 */
+    tess_precond *factors;    /* ILU(0) of S A S, with the smoother ilu0; its inverse, with fsai */
     double damping;           /* of a step with them */
     tess_matrix *blocks;      /* S^-1 D^-1 S^-1 with the block diagonal D of A; with the smoother block-jacobi */
     tess_matrix *relax[2];    /* diagonal: Jacobi on fine and on coarse unknowns; with the smoother fc-jacobi */

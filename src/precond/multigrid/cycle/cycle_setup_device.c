@@ -7,8 +7,10 @@
 #include "precond/multigrid/cycle/store_device.h"
 
 #include "precond/multigrid/cycle/blocks.h"
+#include "precond/multigrid/cycle/factors.h"
 #include "precond/multigrid/cycle/level_precision.h"
 #include "precond/multigrid/cycle/node_block.h"
+#include "precond/multigrid/cycle/spectrum.h"
 
 /* What is found of each level, in device memory and on the host: of the scales, A and P. */
 typedef struct storing {
@@ -153,7 +155,9 @@ static tess_status settle_level(storing *s, int l, tess_amg_precision wanted, bo
     TESS_TRY(settle_matrices(s, l, wanted));
     TESS_TRY(amg_make_blocks(c, s->h, l, s->scale[l].inverse, &c->level[l]));
     TESS_TRY(first ? amg_cycle_finish_level(c, l) : amg_cycle_renew_level(c, l));
-    if (!s->level[l].p.row_ptr) { status = amg_device_store_inverse(c, &from, &c->level[l]); }
+    if (!s->level[l].p.row_ptr) { TESS_TRY(amg_device_store_inverse(c, &from, &c->level[l])); }
+    TESS_TRY(amg_factor_device_level(c, &s->level[l].a, s->scale[l].s, &c->level[l]));
+    status = amg_find_damping(c, &c->level[l]);
 cleanup:
     return status;
 }

@@ -57,6 +57,24 @@ static tess_status copy_scaled(tess_context *ctx, const amg_scaled *s, tess_matr
     return status;
 }
 
+/* Of incomplete factors: FP64. Of inverses: the precision of the level, where that holds their entries. */
+static void set_options(const amg_cycle *c, const amg_cycle_level *l, bool symmetric, tess_precond_options *out)
+{
+    tess_precond_options_init(out);
+    if (c->options.smoother == TESS_AMG_ILU0) {
+        out->kind = symmetric ? TESS_PRECOND_IC0 : TESS_PRECOND_ILU0; /* IC(0) stays positive definite */
+        return;
+    }
+    out->kind = symmetric ? TESS_PRECOND_FSAI : TESS_PRECOND_ISAI; /* and so does G^T G */
+    out->role = (tess_role_precision){1, tess_precision_bytes(l->precision) < 2 ? TESS_PRECISION_FP16 : l->precision,
+                                      TESS_ARITHMETIC_FP64};
+}
+
+bool amg_has_factors(const tess_amg_options *o)
+{
+    return o->smoother == TESS_AMG_ILU0 || o->smoother == TESS_AMG_FSAI;
+}
+
 tess_status amg_factor_level(const amg_cycle *c, const amg_scaled *a, amg_cycle_level *l)
 {
     tess_precond_options options;
@@ -66,13 +84,29 @@ tess_status amg_factor_level(const amg_cycle *c, const amg_scaled *a, amg_cycle_
 
     tess_precond_destroy(l->factors); /* of the values before */
     l->factors = NULL;
-    if (c->options.smoother != TESS_AMG_ILU0 || l->inverse || l->n == 0) { return TESS_SUCCESS; }
-    tess_precond_options_init(&options);
+    if (!amg_has_factors(&c->options) || l->inverse || l->n == 0) { return TESS_SUCCESS; }
     TESS_TRY(copy_scaled(c->ctx, a, &matrix, &symmetric));
-    options.kind = symmetric ? TESS_PRECOND_IC0 : TESS_PRECOND_ILU0; /* IC(0) stays positive definite */
+    set_options(c, l, symmetric, &options);
     status = tess_precond_create(matrix, &options, &l->factors);
 cleanup:
     tess_matrix_destroy(matrix); /* the factors hold it */
+    return status;
+}
+
+tess_status amg_factor_device_level(const amg_cycle *c, const device_csr *a, const double *scale, amg_cycle_level *l)
+{
+    host_csr copy = {0};
+    double *on_host = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    if (!amg_has_factors(&c->options) || l->inverse || l->n == 0) { return TESS_SUCCESS; }
+    TESS_TRY(device_csr_download(c->ctx, a, &copy));
+    TESS_TRY(tess_host_allocate(c->ctx, l->n, sizeof *on_host, (void **)&on_host));
+    TESS_TRY(c->ctx->backend->download(c->ctx, on_host, scale, (size_t)l->n * sizeof *on_host));
+    status = amg_factor_level(c, &(amg_scaled){&copy, on_host, on_host}, l);
+cleanup:
+    tess_host_release(c->ctx, on_host, l->n, sizeof *on_host);
+    host_csr_release(c->ctx, &copy);
     return status;
 }
 

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What patterns and rows on the GPU share. */
+#ifndef TESS_PRECOND_INVERSE_INVERSE_DEVICE_CUH
+#define TESS_PRECOND_INVERSE_INVERSE_DEVICE_CUH
+
+#include <math.h>
+
+#include "device/gpu/gpu.h"
+#include "precond/inverse/inverse.h"
+
+/* As find_scale of inverse_pattern.c. */
+__device__ inline double inverse_scale_of(double diagonal)
+{
+    const double root = 1.0 / sqrt(fabs(diagonal));
+
+    return root - root == 0.0 && root > 0.0 ? root : 1.0;
+}
+
+/* Rounded twice, as on the host. */
+__device__ inline void inverse_subtract(double *y, double f, double x)
+{
+    *y = __dsub_rn(*y, __dmul_rn(f, x));
+}
+
+/* The pattern that inverse_adapt_on_host finds; none (out->row_ptr NULL) where rows of A are too long. */
+tess_status inverse_adapt_on_device(const inverse_request *q, device_csr *out);
+/* OUT_OF_RANGE: so many entries are too many for offsets of 32 bits. */
+tess_status inverse_require_offsets(tess_context *ctx, int64_t nnz);
+
+#endif
