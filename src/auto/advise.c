@@ -41,15 +41,15 @@ static tess_status settle_order(const tess_solver *s, auto_solve *state)
     return status;
 }
 
-/* On a GPU, where triangles would be next: their levels are counted, and what costs less goes before them. Until then
-   triangles count as if they had none, so that steps that went before cost less in any case. */
+/* On a GPU, where triangles would be next, or an inverse in their place: levels are counted, and what costs less goes
+   before them. Until then triangles count as if they had none, so that steps that went before cost less in any case. */
 static void order_by_levels(tess_solver *s, auto_solve *state)
 {
     const cost_rates *rates = rates_of(s->original);
     const int first = state->remembered ? 2 : 1; /* steps before it stay where they are */
     const tess_error before = s->ctx->error;
 
-    if (!rates->sorts || state->facts.levels > 0 || !has_triangles(&state->ladder.step[state->next])) { return; }
+    if (!rates->sorts || state->facts.levels > 0 || !waits_for_levels(&state->ladder.step[state->next])) { return; }
     if (find_levels(s->original, &state->facts) != TESS_SUCCESS) { s->ctx->error = before; }
     if (s->options.precond.kind == TESS_PRECOND_AUTO) {
         sort_steps(rates, &state->facts, state->next > first ? state->next : first, &state->ladder);

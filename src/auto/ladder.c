@@ -270,6 +270,11 @@ bool has_triangles(const ladder_step *s)
     return has_threshold(s) || s->precond == TESS_PRECOND_ILU0 || s->precond == TESS_PRECOND_IC0;
 }
 
+bool waits_for_levels(const ladder_step *s)
+{
+    return has_triangles(s) || has_inverse(s);
+}
+
 /* One application of the preconditioner. */
 static double application_cost(const cost_rates *r, const matrix_facts *f, const ladder_step *s)
 {
@@ -387,11 +392,13 @@ bool trial_pays(const cost_rates *r, const matrix_facts *f, const ladder_step *s
 /* An approximate inverse is tried before IC(0), which takes longer on 38 of 49 matrices; but where multigrid suits the
    matrix, which is then faster, behind that (docs/results/preconditioners.md). */
 #define BEFORE_TRIANGLES 0.99
+#define BEHIND_MULTIGRID 1.01
 
 static double cost_of_inverse(const cost_rates *r, const matrix_facts *f, const ladder_step *s)
 {
     const ladder_step triangles = {.solver = s->solver, .precond = TESS_PRECOND_IC0, .limit = LIMIT_BUDGET};
-    const double own = cost_of_trial(r, f, s), behind = suits_multigrid(f) ? fmax(own, multigrid_cost(r, f)) : own;
+    const double own = cost_of_trial(r, f, s),
+                 behind = suits_multigrid(f) ? fmax(own, BEHIND_MULTIGRID * multigrid_cost(r, f)) : own;
 
     return fmin(behind, BEFORE_TRIANGLES * cost_of_trial(r, f, &triangles));
 }

@@ -52,6 +52,8 @@ void sort_steps(const cost_rates *rates, const matrix_facts *facts, int first, l
 bool has_multigrid(const ladder_step *step);
 /* Whether its products with the preconditioner wait for levels. */
 bool has_triangles(const ladder_step *step);
+/* Whether its cost depends on the level sets of the triangles. */
+bool waits_for_levels(const ladder_step *step);
 
 /* Whether it has an approximate inverse. */
 bool has_inverse(const ladder_step *step);

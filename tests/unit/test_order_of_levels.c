@@ -24,7 +24,7 @@ static ladder sort_late(rates_kind device, const matrix_facts *whole, const tess
     f.levels = 0;
     make_ladder(rates, family_of(&f), &f, options, &l);
     for (int next = 0; next < l.count; next++) {
-        if (f.levels > 0 || !has_triangles(&l.step[next])) { continue; }
+        if (f.levels > 0 || !waits_for_levels(&l.step[next])) { continue; }
         f.levels = whole->levels;
         sort_steps(rates, &f, next > 1 ? next : 1, &l);
     }
