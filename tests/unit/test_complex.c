@@ -6,6 +6,8 @@
 #include <tessera/verify.h>
 
 #include "base/complex_number.h"
+#include "solver/complex/choice.h"
+#include "support/precond.h"
 #include "support/product.h"
 #include "support/solve.h"
 
@@ -581,6 +583,31 @@ static void hard_cases_end(void **state)
 }
 
 /* Every method with every kind of preconditioner; and roles that keep GMRES in the real form. */
+static void sweep_triangles(tess_precond_options *o)
+{
+    o->incomplete.triangular = TESS_TRIANGULAR_SWEEPS;
+}
+
+static void sweep_factors(tess_precond_options *o)
+{
+    o->incomplete.factorization = TESS_FACTORIZATION_SWEEPS;
+}
+
+static void color_rows(tess_precond_options *o)
+{
+    o->incomplete.triangular = TESS_TRIANGULAR_COLORS;
+}
+
+static void take_classical(tess_precond_options *o)
+{
+    o->amg.coarsening = TESS_AMG_CLASSICAL;
+}
+
+static void smooth_by_fsai(tess_precond_options *o)
+{
+    o->amg.smoother = TESS_AMG_FSAI;
+}
+
 static void methods_take_preconditioners(void **state)
 {
     static const tess_solver_kind kinds[] = {TESS_SOLVER_GMRES, TESS_SOLVER_FGMRES, TESS_SOLVER_BICGSTAB};
@@ -611,6 +638,77 @@ static void methods_take_preconditioners(void **state)
     }
     tess_matrix_destroy(a);
     free(val);
+    oracle_free(&pattern);
+    tess_context_destroy(ctx);
+}
+
+/* Complex scalars need M (i v) = i (M v): so a method that has them comes with such preconditioners alone. */
+static void scalars_are_complex_where_preconditioners_are(void **state)
+{
+    static const struct {
+        const char *name;
+        bool complex_scalars;
+        void (*change)(tess_precond_options *);
+    } cases[] = {{"none", true, NULL},
+                 {"jacobi", true, NULL},
+                 {"block-jacobi:8", true, NULL},
+                 {"block-jacobi:7", false, NULL},
+                 {"ilu0", true, NULL},
+                 {"iluk:1", true, NULL},
+                 {"ilut:1e-1:1", false, NULL},
+                 {"ilu0", false, sweep_triangles},
+                 {"ilu0", false, sweep_factors},
+                 {"ilu0", false, color_rows},
+                 {"isai:2", false, NULL},
+                 {"polynomial:4", true, NULL},
+                 {"jacobi-sweeps:3", true, NULL},
+                 {"amg", true, NULL},
+                 {"amg", false, take_classical},
+                 {"amg", false, smooth_by_fsai}};
+    tess_context *ctx = open_device(1);
+    oracle_csr pattern = oracle_laplace2d(9);
+    double complex *val = complex_values(&pattern, 0.3 + 0.4 * I, false);
+    tess_matrix *a = make_complex(ctx, &pattern, val);
+    const int64_t n = 2 * pattern.nrows;
+    double *v = random_values(n, 3, -1.0, 1.0), *iv = test_allocate(n, sizeof *iv),
+           *z = test_allocate(2 * n, sizeof *z);
+
+    (void)state;
+    for (int64_t i = 0; i < n; i += 2) {
+        iv[i] = -v[i + 1];
+        iv[i + 1] = v[i];
+    }
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        tess_solve_options options = solve_options(TESS_SOLVER_BICGSTAB);
+        tess_precond *m = NULL;
+        double difference = 0.0, size = 0.0;
+
+        assert_ok(NULL, tess_precond_options_parse(cases[c].name, &options.precond));
+        if (options.precond.kind == TESS_PRECOND_AMG) { options.precond.amg.precision = TESS_AMG_PRECISION_FP64; }
+        if (cases[c].change) { cases[c].change(&options.precond); }
+        assert_int_equal(complex_method_of(a, &options) != NULL, cases[c].complex_scalars);
+        options.solver = TESS_SOLVER_FGMRES; /* takes a preconditioner that is another each time */
+        assert_non_null(complex_method_of(a, &options));
+        if (!cases[c].complex_scalars) {
+            options.solver = TESS_SOLVER_GMRES;
+            solve_and_check(ctx, &pattern, val, a, &options);
+            continue;
+        }
+        assert_ok(ctx, tess_precond_create(a, &options.precond, &m));
+        apply_precond(m, n, v, z);
+        apply_precond(m, n, iv, z + n);
+        for (int64_t i = 0; i < n; i += 2) {
+            difference = fmax(difference, fmax(fabs(z[n + i] + z[i + 1]), fabs(z[n + i + 1] - z[i])));
+            size = fmax(size, fmax(fabs(z[i]), fabs(z[i + 1])));
+        }
+        assert_at_most(difference, 0x1p-39 * size);
+        tess_precond_destroy(m);
+    }
+    tess_matrix_destroy(a);
+    free(val);
+    free(v);
+    free(iv);
+    free(z);
     oracle_free(&pattern);
     tess_context_destroy(ctx);
 }
@@ -721,6 +819,7 @@ static void reports_count_complex_rows(void **state)
         cmocka_unit_test(new_values_are_taken), cmocka_unit_test(a_factor_changes_nothing),                     \
         cmocka_unit_test(preconditioners_turn_rows), cmocka_unit_test(turned_preconditioners_answer),           \
         cmocka_unit_test(low_precisions_stay_in_the_real_form), cmocka_unit_test(hard_cases_end),               \
+        cmocka_unit_test(scalars_are_complex_where_preconditioners_are),                                        \
         cmocka_unit_test(methods_take_preconditioners), cmocka_unit_test(shells_are_complex_where_they_say_so), \
         cmocka_unit_test(reports_count_complex_rows), cmocka_unit_test(columns_keep_complex_scalars),           \
         cmocka_unit_test(scaled_systems_stay_complex)

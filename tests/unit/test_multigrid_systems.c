@@ -207,6 +207,40 @@ static void updates_follow_the_values(void **state)
     free(quarter);
 }
 
+/* A coarse level of an indefinite matrix has diagonal entries of both signs: its inverse is isai. */
+static void inverses_of_indefinite_levels_exist(void **state)
+{
+    oracle_csr a = oracle_laplace2d(24);
+    const int64_t n = a.nrows;
+    double *r = random_values(n, 3, -1.0, 1.0), *z = test_allocate(n, sizeof *z);
+    tess_context *ctx = open_device(2);
+    tess_precond_options options = amg_options(TESS_AMG_PRECISION_FP64);
+    tess_matrix *matrix = NULL;
+    tess_precond *m = NULL;
+
+    (void)state;
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t k = a.row_ptr[i]; k < a.row_ptr[i + 1]; k++) {
+            if (a.col_ind[k] == i) { a.val[k] -= 1.5; }
+        }
+    }
+    matrix = make_matrix(ctx, &a);
+    options.amg.smoother = TESS_AMG_FSAI;
+    options.amg.coarsening = TESS_AMG_CLASSICAL;
+    options.amg.coarsest = 10;
+    assert_ok(ctx, tess_precond_create(matrix, &options, &m));
+    apply_precond(m, n, r, z);
+    for (int64_t i = 0; i < n; i++) {
+        assert_true(isfinite(z[i]));
+    }
+    tess_precond_destroy(m);
+    tess_matrix_destroy(matrix);
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+    free(r);
+    free(z);
+}
+
 /* Larger diagonals leave splits as they are: a cycle with new values is nearly that of levels which begin with them,
    whose patterns differ in few small entries. */
 static void inverses_follow_the_values(void **state)
@@ -324,12 +358,13 @@ static void options_are_checked(void **state)
     tess_context_destroy(ctx);
 }
 
-#define MULTIGRID_SYSTEMS_TESTS                                                                       \
-    cmocka_unit_test(applications_are_symmetric), cmocka_unit_test(threads_do_not_change_bits),       \
-        cmocka_unit_test(neumann_problems_converge), cmocka_unit_test(unsymmetric_systems_converge),  \
-        cmocka_unit_test(fp32_vectors_are_taken), cmocka_unit_test(small_and_decoupled_systems_work), \
-        cmocka_unit_test(updates_follow_the_values), cmocka_unit_test(inverses_follow_the_values),    \
-        cmocka_unit_test(solvers_renew_their_levels), cmocka_unit_test(options_are_checked)
+#define MULTIGRID_SYSTEMS_TESTS                                                                              \
+    cmocka_unit_test(applications_are_symmetric), cmocka_unit_test(threads_do_not_change_bits),              \
+        cmocka_unit_test(neumann_problems_converge), cmocka_unit_test(unsymmetric_systems_converge),         \
+        cmocka_unit_test(fp32_vectors_are_taken), cmocka_unit_test(small_and_decoupled_systems_work),        \
+        cmocka_unit_test(updates_follow_the_values), cmocka_unit_test(inverses_follow_the_values),           \
+        cmocka_unit_test(inverses_of_indefinite_levels_exist), cmocka_unit_test(solvers_renew_their_levels), \
+        cmocka_unit_test(options_are_checked)
 
 #ifndef TESTS_ON_GPU
 int main(void)

@@ -66,6 +66,10 @@ static tess_status check_near_nullspace(const tess_matrix *a, const tess_amg_opt
         return refuse(a, "give nrows values for each of up to 16 columns",
                       "near_nullspace and near_nullspace_columns do not fit together");
     }
+    if (columns > 0 && amg_needs_classical(o)) {
+        return refuse(a, "leave out amg.restriction, amg.split and fc-jacobi, or the vectors and coordinates",
+                      "classical coarsening takes no vectors");
+    }
     return TESS_SUCCESS;
 }
 
@@ -187,6 +191,12 @@ cleanup:
     return status;
 }
 
+/* Levels with more entries than these, over those of the matrix, are not finished. */
+static double most_of_other(const amg *own)
+{
+    return fmax(END_FOR_CONVECTION, amg_operator_complexity(&own->cycle));
+}
+
 /* Sets up the other coarsening too, where auto is in doubt, and takes the better of both. One that fails is not taken.
  */
 static void try_other(tess_precond *m)
@@ -203,6 +213,7 @@ static void try_other(tess_precond *m)
     other.hierarchy.options = own->asked;
     amg_choose_plainly(&other.hierarchy.options);
     other.hierarchy.options.coarsening = amg_other_coarsening(own->hierarchy.coarsening->kind);
+    other.hierarchy.most_entries = most_of_other(own);
     TESS_TRY(amg_hierarchy_build(&other.hierarchy, m->matrix));
     TESS_TRY(open_levels(own, &other.hierarchy, &other.cycle));
     status = take_better(m, &other);
@@ -228,6 +239,7 @@ static void check_choice(tess_precond *m)
     if ((factor <= GOOD_FACTOR && !large) || amg_predict_bytes(m->matrix) > tess_spare_memory()) { return; }
     other.hierarchy.options = own->asked;
     amg_choose_plainly(&other.hierarchy.options);
+    other.hierarchy.most_entries = most_of_other(own);
     TESS_TRY(amg_hierarchy_build(&other.hierarchy, m->matrix));
     TESS_TRY(open_levels(own, &other.hierarchy, &other.cycle));
     TESS_TRY(amg_measure_factor(&other.cycle, m->matrix, &plain));

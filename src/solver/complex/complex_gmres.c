@@ -346,12 +346,40 @@ static bool is_in_fp64(const tess_solve_options *o)
            !(inner->given && (inner->storage != TESS_PRECISION_FP64 || inner->arithmetic != TESS_ARITHMETIC_FP64));
 }
 
+/* Whether M (i v) = i (M v), as scalars need that are complex: what chooses entries one by one in the real form, drops
+   them or splits rows tells re from im. FGMRES takes a preconditioner that is another each time. */
+static bool is_complex_linear(const tess_precond_options *o)
+{
+    const tess_incomplete_options *factors = &o->incomplete;
+    const tess_amg_options *amg = &o->amg;
+
+    switch (o->kind) {
+    case TESS_PRECOND_FSAI:
+    case TESS_PRECOND_ISAI:
+    case TESS_PRECOND_ILUT:
+    case TESS_PRECOND_ICT: return false;
+    case TESS_PRECOND_BLOCK_JACOBI: return o->block_jacobi.block_size % 2 == 0;
+    case TESS_PRECOND_ILU0:
+    case TESS_PRECOND_IC0:
+    case TESS_PRECOND_ILUK:
+        return factors->factorization != TESS_FACTORIZATION_SWEEPS && factors->triangular != TESS_TRIANGULAR_SWEEPS &&
+               factors->triangular != TESS_TRIANGULAR_COLORS;
+    case TESS_PRECOND_AMG:
+        return amg->coarsening != TESS_AMG_CLASSICAL && amg->smoother != TESS_AMG_FSAI &&
+               amg->smoother != TESS_AMG_FC_JACOBI && amg->restriction != TESS_AMG_RESTRICTION_AIR && amg->modes == 0 &&
+               !amg->near_nullspace && amg->split != TESS_AMG_SPLIT_RUGE_STUEBEN;
+    default: return true;
+    }
+}
+
 const tess_method *complex_method_of(const tess_matrix *a, const tess_solve_options *o)
 {
+    const bool linear = is_complex_linear(&o->precond);
+
     if (!a->is_complex) { return NULL; }
     switch (o->solver) {
-    case TESS_SOLVER_BICGSTAB: return &complex_bicgstab_method;
-    case TESS_SOLVER_GMRES: return is_in_fp64(o) ? &complex_gmres_method : NULL;
+    case TESS_SOLVER_BICGSTAB: return linear ? &complex_bicgstab_method : NULL;
+    case TESS_SOLVER_GMRES: return linear && is_in_fp64(o) ? &complex_gmres_method : NULL;
     case TESS_SOLVER_FGMRES: return is_in_fp64(o) ? &complex_fgmres_method : NULL;
     default: return NULL;
     }

@@ -29,6 +29,11 @@ json found.json 'j["amg"]["modes"] == 3 and j["options"]["amg_modes"] == 3'
 json constants.json 'j["amg"]["modes"] == 0 and j["options"]["amg_modes"] == 0'
 expect 2 solve $problem --precond amg --amg-coarsening classical --amg-modes 3
 err_has 'classical coarsening takes no vectors'
+for option in '--amg-restriction air' '--amg-split ruge-stueben' '--amg-smoother fc-jacobi'; do
+    # shellcheck disable=SC2086 # an option and its value
+    expect 2 solve $problem --precond amg --near-nullspace ones.mtx $option
+    err_has 'classical coarsening takes no vectors'
+done
 expect 2 solve $problem --precond amg --amg-modes 16
 expect 2 solve gallery:helmholtz2d:20 --solver gmres --precond amg --amg-modes 3 --device cpu
 err_has 'vectors are found for real matrices alone'

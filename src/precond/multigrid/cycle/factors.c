@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "base/deadline.h"
 #include "precond/precond.h"
 
 enum { SERIAL = 4096 };
@@ -77,6 +78,7 @@ bool amg_has_factors(const tess_amg_options *o)
 
 tess_status amg_factor_level(const amg_cycle *c, const amg_scaled *a, amg_cycle_level *l)
 {
+    const tess_error before = c->ctx->error;
     tess_precond_options options;
     tess_matrix *matrix = NULL;
     bool symmetric = false;
@@ -85,9 +87,17 @@ tess_status amg_factor_level(const amg_cycle *c, const amg_scaled *a, amg_cycle_
     tess_precond_destroy(l->factors); /* of the values before */
     l->factors = NULL;
     if (!amg_has_factors(&c->options) || l->inverse || l->n == 0) { return TESS_SUCCESS; }
+    TESS_TRY(tess_deadline_check(c->ctx, "amg"));
     TESS_TRY(copy_scaled(c->ctx, a, &matrix, &symmetric));
     set_options(c, l, symmetric, &options);
     status = tess_precond_create(matrix, &options, &l->factors);
+    if (status == TESS_SINGULAR && options.kind == TESS_PRECOND_FSAI) { /* not definite, or not on this level */
+        c->ctx->error = before;
+        tess_precond_destroy(l->factors);
+        l->factors = NULL;
+        options.kind = TESS_PRECOND_ISAI;
+        status = tess_precond_create(matrix, &options, &l->factors);
+    }
 cleanup:
     tess_matrix_destroy(matrix); /* the factors hold it */
     return status;
