@@ -41,7 +41,7 @@ typedef enum tess_renewal {
 /** Options of a sequence, beside those of its solves. */
 typedef struct tess_sequence_options {
     size_t size;              /**< sizeof(tess_sequence_options) */
-    int kept_solutions;       /**< the last so many make the guess (8), 0 to TESS_MAX_KEPT_SOLUTIONS; 0: x as given */
+    int kept_solutions;       /**< the last so many make the guess (8), 0 to TESS_MAX_KEPT_SOLUTIONS */
     tess_renewal renewal;     /**< (auto) */
     int64_t extra_iterations; /**< of renewal COUNTED (20), 0 or more */
     int64_t reserved[4];      /**< zeros */

@@ -334,7 +334,7 @@ tess_status guess_find(sequence_guess *g, const tess_matrix *a, const tess_vecto
     tess_status status = TESS_SUCCESS;
 
     *out = (guess_found){.given = true, .residual = NAN, .given_residual = NAN};
-    if (g->most == 0 || g->ncols == 0 || g->nrows == 0) { return TESS_SUCCESS; }
+    if (g->ncols == 0 || g->nrows == 0) { return TESS_SUCCESS; }
     out->given = false;
     TESS_TRY(allocate(g));
     TESS_TRY(choose_given(g, a, b, x, out));
