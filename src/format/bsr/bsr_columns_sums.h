@@ -133,7 +133,7 @@ static void NAMED(sum_row)(const bsr_view *v, const tess_spmv_args *args, int64_
                            double (*out)[LANES])
 {
     const NAMED(run_function) add = NAMED(select_run)(v, lanes);
-    const X *const x = sizeof(X) == sizeof(float) ? (const void *)args->x_fp32 : (const void *)args->x;
+    const X *const x = _Generic((X)0, float : args->x_fp32, double : args->x);
     const int values = bsr_values(v);
     const int64_t begin = bsr_offset(v, block_row), end = bsr_offset(v, block_row + 1);
     const int64_t most = BSR_DECODED / values / 2 * 2;

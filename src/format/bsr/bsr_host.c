@@ -47,7 +47,7 @@ TESS_INLINE int64_t column_of(bsr_kind kind, const bsr_run *run, int64_t k)
 /* Beyond the end of the arrays it prefetches addresses that are never used. */
 TESS_INLINE void prefetch(bsr_kind kind, const bsr_run *run, int64_t k)
 {
-    const uintptr_t block = block_bytes(kind);
+    const uintptr_t bytes = block_bytes(kind), block = bytes > 0 ? bytes : 1;
 
     for (uintptr_t line = 0; line < block; line += 64) {
         __builtin_prefetch((const void *)((uintptr_t)run->val + (uintptr_t)k * block + AHEAD + line), 0, 3);
