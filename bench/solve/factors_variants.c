@@ -76,7 +76,7 @@ static bool parse_detail(const char *word, factors_variant *v)
         return true;
     }
     if (v->precond.kind == TESS_PRECOND_FSAI) { return parse_growth(word, &v->precond.inverse); }
-    return (v->precond.kind == TESS_PRECOND_ILU0 || v->precond.kind == TESS_PRECOND_IC0) &&
+    return v->precond.kind != TESS_PRECOND_JACOBI && v->precond.kind != TESS_PRECOND_ISAI &&
            (tess_triangular_parse(word, &v->precond.incomplete.triangular) == TESS_SUCCESS ||
             parse_leaf(word, &v->precond.incomplete.leaf) || parse_sweeps(word, &v->precond.incomplete) ||
             tess_factorization_parse(word, &v->precond.incomplete.factorization) == TESS_SUCCESS);
@@ -88,7 +88,8 @@ static bool is_known_kind(const factors_variant *v)
     const tess_precond_kind kind = v->precond.kind;
 
     if (kind == TESS_PRECOND_ILU0 || kind == TESS_PRECOND_IC0) { return true; }
-    return !v->theirs && (kind == TESS_PRECOND_JACOBI || kind == TESS_PRECOND_FSAI || kind == TESS_PRECOND_ISAI);
+    return !v->theirs && (kind == TESS_PRECOND_JACOBI || kind == TESS_PRECOND_FSAI || kind == TESS_PRECOND_ISAI ||
+                          kind == TESS_PRECOND_ILUT || kind == TESS_PRECOND_ICT || kind == TESS_PRECOND_ILUK);
 }
 
 static bool parse_words(char *text, tess_triangular triangular, factors_variant *v)

@@ -120,7 +120,7 @@ typedef struct tess_incomplete_options {
        docs/reference/preconditioners.md, "Recursive blocks". */
     tess_storage_options squares;
     int sweeps;               /**< triangular sweeps: 1 to 100 (default 3) with each triangle */
-    int factorization_sweeps; /**< factorization sweeps: 1 to 100 (default 5) */
+    int factorization_sweeps; /**< factorization sweeps: 1 to 100 (default 5); rounds of the fill of ilut and ict */
     int64_t reserved[3];      /**< zeros */
 } tess_incomplete_options;
 

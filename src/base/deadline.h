@@ -10,6 +10,10 @@
 
 #include "base/context.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* From now on set-ups end after so many seconds (0: no limit), or at the present deadline if that is earlier. Returns
    the present one, for tess_deadline_restore. */
 double tess_deadline_begin(tess_context *ctx, double seconds);
@@ -26,5 +30,9 @@ bool tess_is_interrupted(const tess_context *ctx);
 bool tess_check_says_stop(const tess_context *ctx);
 /* The reason of a solve whose set-up failed with TIMED_OUT. */
 tess_reason tess_deadline_reason(const tess_context *ctx);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -12,7 +12,7 @@
 
 /* b, x, d, r and the candidate; methods with residuals in low precision keep the best x too. */
 enum { COMMON_VECTORS = 5 };
-/* Incomplete factors: entries of the triangles, and the pattern that renewals need. */
+/* Incomplete factors: entries of the triangles, and the pattern, with fill a matrix, that renewals need. */
 enum { FACTOR_ENTRY_BYTES = 12, PATTERN_ENTRY_BYTES = 12 };
 /* Typical fill of ilut and ict with their default thresholds, as a multiple of the matrix's entries. */
 enum { TYPICAL_FILL = 3 };
@@ -122,14 +122,15 @@ static int64_t precond_bytes(const tess_matrix *a, const tess_precond_options *p
     case TESS_PRECOND_ILU0:
     case TESS_PRECOND_IC0: return entries * (FACTOR_ENTRY_BYTES + PATTERN_ENTRY_BYTES) + 16 * n;
     case TESS_PRECOND_ILUT:
-    case TESS_PRECOND_ICT: return TYPICAL_FILL * entries * FACTOR_ENTRY_BYTES + 16 * n;
+    case TESS_PRECOND_ICT: return TYPICAL_FILL * entries * (FACTOR_ENTRY_BYTES + PATTERN_ENTRY_BYTES) + 16 * n;
     case TESS_PRECOND_JACOBI_SWEEPS: return entries * (4 + 8 + 4) + 8 * 8 * n; /* both precisions, and vectors */
     case TESS_PRECOND_AMG:
     case TESS_PRECOND_SADDLE:                                        /* most entries are those of A */
         return TYPICAL_FILL * entries * FACTOR_ENTRY_BYTES + 64 * n; /* levels, and their interpolation */
     case TESS_PRECOND_FSAI:
     case TESS_PRECOND_ISAI: return inverse_bytes(n, entries, storage, &p->inverse);
-    case TESS_PRECOND_ILUK: return (1 + smaller(p->threshold.level, TYPICAL_FILL)) * entries * FACTOR_ENTRY_BYTES;
+    case TESS_PRECOND_ILUK:
+        return (1 + smaller(p->threshold.level, TYPICAL_FILL)) * entries * (FACTOR_ENTRY_BYTES + PATTERN_ENTRY_BYTES);
     default: return 0;
     }
 }

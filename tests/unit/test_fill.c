@@ -3,17 +3,24 @@
  */
 #include <float.h>
 
+#include "precond/incomplete/incomplete.h"
 #include "support/gallery.h"
 #include "support/incomplete.h"
+#include "support/product.h"
 #include "support/solve.h"
 
 enum { K = 12, N = K * K };
+
+/* Where patterns and factors are computed: of `sweeps`, in so many rounds. */
+static tess_factorization fill_way = TESS_FACTORIZATION_AUTO;
+static int fill_rounds = 5;
 
 static tess_precond_options fill_options(tess_precond_kind kind, double drop, double fill, int level)
 {
     tess_precond_options options = factor_options(kind);
 
-    options.incomplete.factorization = TESS_FACTORIZATION_AUTO;
+    options.incomplete.factorization = fill_way;
+    options.incomplete.factorization_sweeps = fill_rounds;
     options.threshold.drop = drop;
     options.threshold.fill = fill;
     options.threshold.level = level;
@@ -42,7 +49,7 @@ static int64_t apply_fill(const oracle_csr *a, const tess_precond_options *optio
     assert_ok(ctx, tess_precond_create(matrix, options, &m));
     apply_precond(m, a->nrows, r, z);
     facts = facts_of(ctx, m);
-    assert_int_equal(facts.factorization, TESS_FACTORIZATION_HOST);
+    assert_true((facts.factorization == TESS_FACTORIZATION_SWEEPS) == (fill_way == TESS_FACTORIZATION_SWEEPS));
     assert_true(tess_precond_bytes(m) > 0);
     tess_precond_destroy(m);
     tess_matrix_destroy(matrix);
@@ -378,12 +385,13 @@ static void expect_refusal(tess_status status, tess_precond_options options)
 
 static void wrong_requests_are_refused(void **state)
 {
-    tess_precond_options by_device = fill_options(TESS_PRECOND_ILUT, 1e-3, 10.0, 1), reserved = by_device;
+    tess_precond_options reserved = fill_options(TESS_PRECOND_ILUT, 1e-3, 10.0, 1), no_rounds = reserved;
 
     (void)state;
-    by_device.incomplete.factorization = TESS_FACTORIZATION_DEVICE;
+    no_rounds.incomplete.factorization = TESS_FACTORIZATION_SWEEPS;
+    no_rounds.incomplete.factorization_sweeps = 0;
     reserved.threshold.reserved[0] = 1;
-    expect_refusal(TESS_UNSUPPORTED, by_device);
+    expect_refusal(TESS_INVALID_ARGUMENT, no_rounds);
     expect_refusal(TESS_INVALID_ARGUMENT, reserved);
     expect_refusal(TESS_INVALID_ARGUMENT, fill_options(TESS_PRECOND_ILUT, -1.0, 10.0, 1));
     expect_refusal(TESS_INVALID_ARGUMENT, fill_options(TESS_PRECOND_ILUT, (double)NAN, 10.0, 1));
@@ -445,18 +453,277 @@ static void small_systems(void **state)
     oracle_free(&one);
 }
 
-#define FILL_TESTS                                                                                               \
-    cmocka_unit_test(nothing_dropped_is_exact), cmocka_unit_test(levels_are_those_of_the_definition),            \
-        cmocka_unit_test(thresholds_limit_the_fill), cmocka_unit_test(fill_saves_iterations),                    \
-        cmocka_unit_test(zero_pivots_are_shifted), cmocka_unit_test(updates_follow_the_values),                  \
-        cmocka_unit_test(storage_and_triangles_are_those_of_ilu0), cmocka_unit_test(wrong_requests_are_refused), \
-        cmocka_unit_test(text_has_the_parameters), cmocka_unit_test(the_largest_entries_stay),                   \
-        cmocka_unit_test(small_systems)
+/* ---- in rounds ---- */
+
+/* The matrix on its pattern with fill, as the library makes it. */
+static oracle_csr filled_matrix(const oracle_csr *a, const tess_precond_options *options)
+{
+    tess_context *ctx = open_device(2);
+    tess_matrix *matrix = make_matrix(ctx, a), *filled = NULL;
+    oracle_csr out = {0};
+
+    assert_ok(ctx, incomplete_filled_open(matrix, options, fill_way == TESS_FACTORIZATION_SWEEPS, &filled));
+    assert_ok(ctx, incomplete_filled_renew(matrix, filled));
+    out = decode_matrix(filled);
+    tess_matrix_destroy(filled);
+    tess_matrix_destroy(matrix);
+    tess_context_destroy(ctx);
+    return out;
+}
+
+enum { DENSE = 50 };
+
+typedef struct dense_rounds {
+    bool symmetric;
+    int64_t n;
+    double drop, a[DENSE][DENSE], w[DENSE][DENSE], next[DENSE][DENSE], size[DENSE];
+    int most[DENSE];
+} dense_rounds;
+
+/* Whether the entry of the new w is among those that its row keeps: it is large enough, and of those that are it is one
+   of the largest, of equal ones the left. */
+static bool dense_keeps(const dense_rounds *d, int64_t i, int64_t j)
+{
+    int before = 0;
+
+    for (int64_t k = 0; k < d->n; k++) {
+        const double value = fabs(d->next[i][k]), own = fabs(d->next[i][j]);
+        const double tolerance = d->drop * (d->symmetric ? sqrt(d->size[i]) * sqrt(d->size[k]) : d->size[i]);
+        const bool large = k != i && value != 0.0 && value >= tolerance && !(d->symmetric && k > i);
+
+        if (k == j && !large) { return false; }
+        before += large && (value > own || (value == own && k < j)) ? 1 : 0;
+    }
+    return before < d->most[i];
+}
+
+static void dense_drop(dense_rounds *d)
+{
+    for (int64_t i = 0; i < d->n; i++) {
+        for (int64_t j = 0; j < d->n; j++) {
+            d->w[i][j] = i == j || dense_keeps(d, i, j) ? d->next[i][j] : 0.0;
+        }
+    }
+}
+
+/* Of a symmetric factorization pivots have the sign of the diagonal: else the entry of A takes their place. */
+static double dense_pivot(const dense_rounds *d, int64_t k)
+{
+    return d->symmetric && d->w[k][k] * d->a[k][k] < 0.0 ? d->a[k][k] : d->w[k][k];
+}
+
+static void dense_round(dense_rounds *d)
+{
+    for (int64_t i = 0; i < d->n; i++) {
+        for (int64_t j = 0; j < d->n; j++) {
+            d->next[i][j] = d->a[i][j];
+            for (int64_t k = 0; k < i && k < j; k++) {
+                d->next[i][j] -= d->w[i][k] / dense_pivot(d, k) * (d->symmetric ? d->w[j][k] : d->w[k][j]);
+            }
+        }
+    }
+}
+
+static void open_dense(const oracle_csr *a, bool symmetric, double drop, double fill, dense_rounds *d)
+{
+    memset(d, 0, sizeof *d);
+    d->symmetric = symmetric;
+    d->n = a->nrows;
+    d->drop = drop;
+    for (int64_t i = 0; i < d->n; i++) {
+        int own = 0;
+
+        for (int64_t k = a->row_ptr[i]; k < a->row_ptr[i + 1]; k++) {
+            const double value = fabs(a->val[k]);
+
+            d->a[i][a->col_ind[k]] = d->next[i][a->col_ind[k]] = a->val[k];
+            d->size[i] = symmetric ? fmax(d->size[i], value) : d->size[i] + value * value;
+            own += symmetric && a->col_ind[k] > i ? 0 : 1;
+        }
+        if (!symmetric) { d->size[i] = sqrt(d->size[i]); }
+        d->most[i] = (int)fmin(fill * own, DENSE);
+    }
+    dense_drop(d);
+}
+
+static void rounds_are_their_definition(void **state)
+{
+    oracle_csr matrices[] = {random_dominant(DENSE, 3, false, 4), random_dominant(DENSE, 3, true, 3),
+                             random_dominant(DENSE, 3, true, 3)};
+    static dense_rounds d;
+
+    (void)state;
+    for (int64_t i = 0; i < DENSE; i++) { /* the third is indefinite: pivots change their sign */
+        for (int64_t k = matrices[2].row_ptr[i]; k < matrices[2].row_ptr[i + 1]; k++) {
+            matrices[2].val[k] *= matrices[2].col_ind[k] == i ? 0.2 : 1.0;
+        }
+    }
+    for (int c = 0; c < 3 * 3 * 4; c++) {
+        const bool cholesky = c % 3 > 0;
+        const oracle_csr *a = &matrices[c % 3];
+        const double drop = c / 3 % 3 == 0 ? 0.0 : 0.02 * (c / 3 % 3), fill = c / 3 % 3 == 2 ? 1e9 : 1.5;
+        const int rounds = 1 + c / 9;
+        tess_precond_options options = fill_options(all_kinds[cholesky], drop, fill, 1);
+        int64_t kept = 0, in_a = 0;
+
+        options.incomplete.factorization_sweeps = rounds;
+        oracle_csr filled = filled_matrix(a, &options);
+        open_dense(a, cholesky, drop, fill, &d);
+        for (int r = 0; r < rounds; r++) {
+            dense_round(&d);
+            dense_drop(&d);
+        }
+        for (int64_t i = 0; i < DENSE; i++) {
+            for (int64_t k = filled.row_ptr[i]; k < filled.row_ptr[i + 1]; k++) {
+                const int32_t j = filled.col_ind[k];
+
+                assert_true(i == j || (d.w[i][j] != 0.0 && !(cholesky && j > i)));
+                assert_true(filled.val[k] == d.a[i][j]); /* the values of A, and 0 */
+                in_a += d.a[i][j] != 0.0 ? 1 : 0;
+            }
+            for (int64_t j = 0; j < DENSE; j++) {
+                kept += i == j || d.w[i][j] != 0.0 ? 1 : 0;
+            }
+        }
+        assert_int_equal(filled.nnz, kept);
+        assert_true(kept > in_a || drop > 0.0); /* there is fill */
+        oracle_free(&filled);
+    }
+    for (int k = 0; k < 3; k++) {
+        oracle_free(&matrices[k]);
+    }
+}
+
+/* Ties in magnitude, of either sign: the left ones stay, in any of the 16 steps of four bits that decide. */
+static void equal_entries_stay_from_the_left(void **state)
+{
+    static const double values[] = {1.0, -1.0, 1.0 + U64 * 2.0, -1.0, 1.0, 0.5, 1e-300, -1e300};
+    enum { WIDE = 9 };
+
+    (void)state;
+    for (int most = 0; most < WIDE; most++) {
+        oracle_csr a = oracle_open(WIDE, WIDE);
+        const tess_precond_options options = fill_options(TESS_PRECOND_ILUT, 0.0, most / 9.0 + 1e-9, 1);
+        static const int order[] = {7, 2, 0, 1, 3, 4, 5, 6}; /* the largest first */
+        oracle_csr filled = {0};
+
+        oracle_push(&a, 0, 1.0);
+        for (int j = 1; j < WIDE; j++) {
+            oracle_push(&a, j, values[j - 1]);
+        }
+        oracle_end_row(&a, 0);
+        for (int i = 1; i < WIDE; i++) {
+            oracle_push(&a, i, 1.0);
+            oracle_end_row(&a, i);
+        }
+        filled = filled_matrix(&a, &options);
+        assert_int_equal(filled.row_ptr[1], most + 1);
+        for (int k = 0; k < most; k++) {
+            bool found = false;
+
+            for (int64_t e = 1; e < filled.row_ptr[1]; e++) {
+                found = found || filled.col_ind[e] == order[k] + 1;
+            }
+            assert_true(found);
+        }
+        oracle_free(&filled);
+        oracle_free(&a);
+    }
+}
+
+/* Multipliers of 1e10, and sums beyond the range: the pattern is that of A then, and there is no fill of nonsense. */
+static void sums_that_run_away_count_as_none(void **state)
+{
+    oracle_csr a = arrow(6, true), filled = {0};
+    const tess_precond_options options = fill_options(TESS_PRECOND_ILUT, 0.0, 10.0, 1);
+
+    (void)state;
+    for (int64_t i = 0; i < 6; i++) {
+        for (int64_t k = a.row_ptr[i]; k < a.row_ptr[i + 1]; k++) {
+            a.val[k] = a.col_ind[k] == i ? 1e290 : 1e300;
+        }
+    }
+    filled = filled_matrix(&a, &options);
+    assert_int_equal(filled.nnz, a.nnz);
+    for (int64_t k = 0; k < filled.nnz; k++) {
+        assert_true(filled.val[k] == a.val[k] && filled.col_ind[k] == a.col_ind[k]);
+    }
+    oracle_free(&filled);
+    oracle_free(&a);
+}
+
+/* Fill comes round by round: iterations fall from those of IC(0), or ILU(0). */
+static void rounds_save_iterations(void **state)
+{
+    (void)state;
+    for (int c = 0; c < 2; c++) {
+        const char *request = c == 0 ? "laplace2d 24" : "recirc2d 30";
+        const tess_solver_kind solver = c == 0 ? TESS_SOLVER_CG : TESS_SOLVER_BICGSTAB;
+        tess_precond_options options = fill_options(c == 0 ? TESS_PRECOND_IC0 : TESS_PRECOND_ILU0, 1e-3, 10.0, 1);
+        double shift = 0.0;
+        int64_t before = iterations_with(request, solver, &options, &shift);
+
+        options.kind = c == 0 ? TESS_PRECOND_ICT : TESS_PRECOND_ILUT;
+        for (int rounds = 2; rounds <= 8; rounds *= 2) {
+            int64_t now = 0;
+
+            options.incomplete.factorization_sweeps = rounds;
+            now = iterations_with(request, solver, &options, &shift);
+            assert_true(now < before);
+            before = now;
+        }
+        assert_true(shift == 0.0);
+    }
+}
+
+static int by_default(void **state)
+{
+    (void)state;
+    fill_way = TESS_FACTORIZATION_AUTO;
+    fill_rounds = 5;
+    return 0;
+}
+
+static int by_sweeps(void **state)
+{
+    (void)state;
+    fill_way = TESS_FACTORIZATION_SWEEPS;
+    fill_rounds = 8;
+    return 0;
+}
+
+/* The tests that hold in rounds too. */
+#define TESTS_OF_THRESHOLDS(way)                                                                                       \
+    cmocka_unit_test_setup(thresholds_limit_the_fill, way), cmocka_unit_test_setup(zero_pivots_are_shifted, way),      \
+        cmocka_unit_test_setup(updates_follow_the_values, way), cmocka_unit_test_setup(the_largest_entries_stay, way), \
+        cmocka_unit_test_setup(small_systems, way)
+#define TESTS_OF_ROUNDS(way)                                           \
+    cmocka_unit_test_setup(rounds_are_their_definition, way),          \
+        cmocka_unit_test_setup(equal_entries_stay_from_the_left, way), \
+        cmocka_unit_test_setup(sums_that_run_away_count_as_none, way), \
+        cmocka_unit_test_setup(rounds_save_iterations, way)
+#define TESTS_OF_LEVELS(way)                                         \
+    cmocka_unit_test_setup(levels_are_those_of_the_definition, way), \
+        cmocka_unit_test_setup(storage_and_triangles_are_those_of_ilu0, way)
+#define FILL_TESTS                                                                                  \
+    cmocka_unit_test_setup(nothing_dropped_is_exact, by_default),                                   \
+        cmocka_unit_test_setup(fill_saves_iterations, by_default), TESTS_OF_THRESHOLDS(by_default), \
+        TESTS_OF_LEVELS(by_default), TESTS_OF_ROUNDS(by_sweeps),                                    \
+        cmocka_unit_test_setup(wrong_requests_are_refused, by_default), cmocka_unit_test(text_has_the_parameters)
 
 #ifndef TESTS_ON_GPU
+static int by_sweeps_to_the_end(void **state)
+{
+    (void)state;
+    fill_way = TESS_FACTORIZATION_SWEEPS;
+    fill_rounds = 100;
+    return 0;
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {FILL_TESTS};
+    const struct CMUnitTest tests[] = {FILL_TESTS, TESTS_OF_THRESHOLDS(by_sweeps),
+                                       cmocka_unit_test_setup(nothing_dropped_is_exact, by_sweeps_to_the_end)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

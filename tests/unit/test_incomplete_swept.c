@@ -248,8 +248,9 @@ static void what_has_no_factors_is_refused(void **state)
         create_swept(&zero, &options, TESS_INVALID_ARGUMENT, &facts);
         options.incomplete.factorization_sweeps = TESS_MAX_TRIANGLE_SWEEPS + 1;
         create_swept(&zero, &options, TESS_INVALID_ARGUMENT, &facts);
-        options = swept_options(TESS_PRECOND_ILUT, 3); /* fill is found row by row */
-        create_swept(&zero, &options, TESS_UNSUPPORTED, &facts);
+        options = swept_options(k == 0 ? TESS_PRECOND_ILUT : TESS_PRECOND_ICT, 3);
+        create_swept(&a, &options, TESS_SINGULAR, &facts);
+        create_swept(&zero, &options, TESS_SINGULAR, &facts);
     }
     oracle_free(&a);
     oracle_free(&zero);

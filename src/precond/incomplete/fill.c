@@ -218,7 +218,7 @@ static void eliminate(const fill_rows *rows, double tolerance, fill_work *work)
     }
 }
 
-tess_status fill_by_threshold(const fill_input *a, const tess_threshold_options *o, fill_rows *rows, fill_work *work)
+tess_status fill_by_threshold(const fill_input *a, const fill_limits *o, fill_rows *rows, fill_work *work)
 {
     tess_status status = TESS_SUCCESS;
 

@@ -6,9 +6,12 @@
 #ifndef TESS_PRECOND_INCOMPLETE_FILL_H
 #define TESS_PRECOND_INCOMPLETE_FILL_H
 
-#include <tessera/precond.h>
+#include <stdbool.h>
+#include <stdint.h>
 
-#include "precond/incomplete/incomplete.h"
+#include <tessera/status.h>
+
+#include "base/context.h"
 
 /* A matrix on the host, columns ascending. */
 typedef struct fill_input {
@@ -17,6 +20,11 @@ typedef struct fill_input {
     const int32_t *col_ind;
     const double *val;
 } fill_input;
+
+/* Of thresholds: entries below `drop` times the norm of their row go, and a row keeps `fill` times those of A. */
+typedef struct fill_limits {
+    double drop, fill;
+} fill_limits;
 
 /* Rows of factors: columns ascend, and each row has its diagonal entry. Values are entries of L and U, or levels. */
 typedef struct fill_rows {
@@ -75,8 +83,8 @@ void fill_transpose(const fill_input *a, bool lower, int64_t *row_ptr, int32_t *
 double fill_pivot(double pivot, double size);
 
 tess_status fill_by_levels(const fill_input *a, int level, fill_rows *rows, fill_work *work);
-tess_status fill_by_threshold(const fill_input *a, const tess_threshold_options *o, fill_rows *rows, fill_work *work);
+tess_status fill_by_threshold(const fill_input *a, const fill_limits *o, fill_rows *rows, fill_work *work);
 /* The lower triangle of a symmetric factorization, from the lower triangle of A. */
-tess_status fill_symmetric(const fill_input *a, const tess_threshold_options *o, fill_rows *rows, fill_work *work);
+tess_status fill_symmetric(const fill_input *a, const fill_limits *o, fill_rows *rows, fill_work *work);
 
 #endif

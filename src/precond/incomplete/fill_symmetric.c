@@ -66,7 +66,7 @@ static void subtract_rows(const fill_rows *rows, fill_lists *lists, int32_t i, f
 }
 
 /* Row i of U. An entry is compared with the norms of both of its rows, as A is symmetric. */
-static tess_status make_row(const fill_input *u, const tess_threshold_options *o, int64_t i, fill_rows *rows,
+static tess_status make_row(const fill_input *u, const fill_limits *o, int64_t i, fill_rows *rows,
                             fill_lists *lists, fill_work *work)
 {
     const int64_t own = u->row_ptr[i + 1] - u->row_ptr[i];
@@ -120,7 +120,7 @@ static bool is_negative(const fill_input *upper)
     return true;
 }
 
-tess_status fill_symmetric(const fill_input *a, const tess_threshold_options *o, fill_rows *rows, fill_work *work)
+tess_status fill_symmetric(const fill_input *a, const fill_limits *o, fill_rows *rows, fill_work *work)
 {
     tess_context *ctx = rows->ctx;
     fill_lists lists;

@@ -260,21 +260,6 @@ static bool has_moved(tess_incomplete *m)
     return moves != before || lower.squares + upper.squares > 0;
 }
 
-/* The matrix's values in the places of the pattern. */
-static tess_status read_values(const tess_incomplete *m, double *val)
-{
-    int64_t bad_row = -1;
-    tess_status status = TESS_SUCCESS;
-
-    if (!m->has_fill) { return m->matrix->ops->decode(m->matrix, NULL, NULL, val); }
-    TESS_TRY(incomplete_spread(m->matrix, &m->pattern, val, &bad_row));
-    if (bad_row >= 0) { /* perhaps in an entry that the pattern does not have */
-        status = judge(m, &(tess_incomplete_outcome){.bad_row = bad_row, .finite = false});
-    }
-cleanup:
-    return status;
-}
-
 tess_status incomplete_renew(tess_incomplete *m)
 {
     tess_context *ctx = m->ctx;
@@ -290,9 +275,10 @@ tess_status incomplete_renew(tess_incomplete *m)
                          "%s: the diagonal entry of row %lld is missing", name_of(m), number_of(m, m->missing_row));
     }
     if (m->colors.matrix) { TESS_TRY(incomplete_colors_renew(m->given, &m->colors)); }
+    if (m->filled) { TESS_TRY(incomplete_filled_renew(m->colors.matrix ? m->colors.matrix : m->given, m->filled)); }
     if (m->by_host) {
         TESS_TRY(allocate_workspace(m, m->nnz, &workspace.val));
-        TESS_TRY(read_values(m, workspace.val));
+        TESS_TRY(m->matrix->ops->decode(m->matrix, NULL, NULL, workspace.val));
     }
     TESS_TRY(factor(m, &workspace, &lu, &outcome));
     TESS_TRY(judge(m, &outcome));
@@ -466,5 +452,5 @@ int64_t incomplete_bytes(const tess_incomplete *m)
     return triangle_bytes(m->lower) + triangle_bytes(m->upper) +
            m->n * (int64_t)(sizeof *m->inverse + 2 * sizeof *m->work[0]) +
            incomplete_columns_values(m, m->columns) * (int64_t)sizeof *m->work[0] + schedule_bytes(m) +
-           incomplete_colors_bytes(&m->colors);
+           incomplete_colors_bytes(&m->colors) + (m->filled ? tess_matrix_bytes(m->filled) : 0);
 }

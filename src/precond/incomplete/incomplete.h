@@ -5,12 +5,14 @@
  * ratios, so that low precisions hold them for any scale of A. IC of a matrix with a negative diagonal is that of -A
  * with a negative D. If M is symmetric, the stored values of U equal those of L^T to the bit.
  *
- * ILU(0) and IC(0) may also be computed approximately, by sweeps (incomplete_swept.h).
+ * Patterns with fill become a matrix, with zeros, that takes the place of A (incomplete_filled.c). All factors may also
+ * be computed approximately, by sweeps (incomplete_swept.h).
  *
  * incomplete_analysis.c: patterns and triangles; incomplete.c: shifts, application; incomplete_pattern.c: the patterns
- * of L and U; fill.h: those with fill; incomplete_rows.h: the elimination of a row; incomplete_job.h: what it is told;
- * incomplete_host.c and incomplete_device.cu: the elimination of all rows; incomplete_swept_host.c and
- * incomplete_swept_device.cu: sweeps; incomplete_split_device.cu: patterns for them on a GPU.
+ * of L and U; fill.h: those with fill by rows, fill_rounds.h: in rounds; incomplete_rows.h: the elimination of a row;
+ * incomplete_job.h: what it is told; incomplete_host.c and incomplete_device.cu: the elimination of all rows;
+ * incomplete_swept_host.c and incomplete_swept_device.cu: sweeps; incomplete_split_device.cu: patterns for them on a
+ * GPU.
  */
 #ifndef TESS_PRECOND_INCOMPLETE_INCOMPLETE_H
 #define TESS_PRECOND_INCOMPLETE_INCOMPLETE_H
@@ -27,12 +29,16 @@ extern "C" {
 #endif
 
 typedef struct incomplete_split incomplete_split;
+typedef struct fill_rule fill_rule;
 
 /* The functions of a device. */
 typedef struct incomplete_ops {
     tess_status (*factor)(const tess_matrix *assembled, const tess_incomplete_job *job, tess_incomplete_outcome *out);
     /* incomplete_split_on_gpu; NULL: the host finds patterns. */
     tess_status (*split)(const tess_matrix *assembled, bool symmetric, incomplete_split *out);
+    /* A pattern with fill, in rounds, and the values of A on it. */
+    tess_status (*find_fill)(const tess_matrix *assembled, const fill_rule *rule, tess_matrix **filled);
+    tess_status (*spread)(tess_context *ctx, const csr_view *a, const csr_view *filled, double *val);
 } incomplete_ops;
 
 extern const incomplete_ops incomplete_host_ops;
@@ -94,6 +100,14 @@ void incomplete_colors_close(tess_context *ctx, incomplete_colors *c);
 tess_status incomplete_colors_renew(const tess_matrix *a, incomplete_colors *c);
 int64_t incomplete_colors_bytes(const incomplete_colors *c);
 
+/* ---- a pattern with fill (incomplete_filled.c) ---- */
+
+/* An assembled matrix with the pattern of ilut, ict or iluk for the present values of A; of ict the lower triangle.
+   swept: sweeps will compute the factors. Its values come by incomplete_filled_renew: those of A, and 0. */
+tess_status incomplete_filled_open(const tess_matrix *a, const tess_precond_options *options, bool swept,
+                                   tess_matrix **filled);
+tess_status incomplete_filled_renew(const tess_matrix *a, tess_matrix *filled);
+
 /* ---- patterns, on the host ---- */
 
 /* A square matrix's pattern and where its diagonal entries are. */
@@ -107,12 +121,6 @@ typedef struct incomplete_pattern {
 /* *missing_row: the first row without a diagonal entry, or -1. Release the pattern, also after a failure. */
 tess_status incomplete_read_pattern(const tess_matrix *a, incomplete_pattern *p, int64_t *missing_row);
 void incomplete_release_pattern(tess_context *ctx, incomplete_pattern *p);
-/* The pattern of ilut, ict or iluk for the matrix's present values; if they are not finite, that of the matrix with all
-   diagonal entries. */
-tess_status incomplete_find_fill(const tess_matrix *a, const tess_precond_options *options, incomplete_pattern *p);
-/* The matrix's values in the places of the pattern; entries that it does not have are left out. *bad_row: the first row
-   with NaN or Inf, or -1. */
-tess_status incomplete_spread(const tess_matrix *a, const incomplete_pattern *p, double *val, int64_t *bad_row);
 /* The entries left or right of the diagonal; `transposed`: right of it the mirrored entries of the left. Release it by
    incomplete_release_triangle, also after a failure. */
 tess_status incomplete_take_lower(tess_context *ctx, const incomplete_pattern *p, triangle_pattern *out);

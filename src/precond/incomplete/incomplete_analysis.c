@@ -28,6 +28,7 @@ void incomplete_destroy(tess_incomplete *m)
     tess_device_release(m->ctx, m->columns_work, incomplete_columns_values(m, m->columns), sizeof *m->columns_work);
     level_sets_release(m->ctx, &m->schedule);
     incomplete_release_pattern(m->ctx, &m->pattern);
+    tess_matrix_destroy(m->filled);
     incomplete_colors_close(m->ctx, &m->colors);
     tess_host_release(m->ctx, m, 1, sizeof *m);
 }
@@ -116,7 +117,7 @@ static tess_status make_triangles(tess_incomplete *m, const incomplete_pattern *
         TESS_TRY(level_sets_find(ctx, &lower, 0, m->n, &m->schedule));
         TESS_TRY(tess_stage_end(ctx, "levels of the factors"));
     }
-    m->by_host = m->has_fill || chooses_host(m, o->incomplete.factorization, p, &lower);
+    m->by_host = chooses_host(m, o->incomplete.factorization, p, &lower);
     if (!m->by_host) { TESS_TRY(upload_schedule(m, p)); }
     TESS_TRY(m->cholesky ? incomplete_mirror(ctx, &lower, &upper) : incomplete_take_upper(ctx, p, &upper));
     if (ctx->device == TESS_DEVICE_GPU && m->sweeps == 0) { of_lower.level_sets = &m->schedule; }
@@ -148,8 +149,7 @@ static bool splits_on_device(const tess_incomplete *m, const tess_precond_option
 {
     const bool swept = m->sweeps > 0 && o->incomplete.triangular == TESS_TRIANGULAR_SWEEPS;
 
-    return (swept || most_level_sets(m, o) > 0) && !m->has_fill && incomplete_ops_of(m->ctx)->split &&
-           device_csr_takes(m->matrix);
+    return (swept || most_level_sets(m, o) > 0) && incomplete_ops_of(m->ctx)->split && device_csr_takes(m->matrix);
 }
 
 static tess_status create_swept(tess_incomplete *m, const triangle_options *options, incomplete_split *s)
@@ -253,8 +253,7 @@ static tess_status analyse(tess_incomplete *m, const tess_precond_options *o)
     if (splits_on_device(m, o)) { TESS_TRY(split_on_device(m, o, &made)); }
     if (m->missing_row >= 0) { goto cleanup; }
     if (made) { return allocate_vectors(m); }
-    TESS_TRY(m->has_fill ? incomplete_find_fill(m->matrix, o, &p)
-                         : incomplete_read_pattern(m->matrix, &p, &m->missing_row));
+    TESS_TRY(incomplete_read_pattern(m->matrix, &p, &m->missing_row));
     if (m->missing_row >= 0) { goto cleanup; }
     m->nnz = p.nnz;
     TESS_TRY(make_triangles(m, &p, o));
@@ -280,12 +279,23 @@ cleanup:
     return status;
 }
 
+/* From here on all is of the matrix with fill. */
+static tess_status add_fill(tess_incomplete *m, const tess_precond_options *o)
+{
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(incomplete_filled_open(m->matrix, o, m->sweeps > 0, &m->filled));
+    m->matrix = m->filled;
+cleanup:
+    return status;
+}
+
 /* The sweeps of the factorization, if any. On a GPU, triangles of many rows that are solved by sweeps are computed by
    them too, unless the caller chooses: then nothing is found or computed on the host. */
 static int choose_sweeps(const tess_incomplete *m, const tess_incomplete_options *o)
 {
     const bool chosen = o->factorization == TESS_FACTORIZATION_AUTO && o->triangular == TESS_TRIANGULAR_SWEEPS &&
-                        !m->has_fill && m->ctx->device == TESS_DEVICE_GPU && m->n >= SWEPT_ROWS;
+                        m->ctx->device == TESS_DEVICE_GPU && m->n >= SWEPT_ROWS;
 
     return chosen || o->factorization == TESS_FACTORIZATION_SWEEPS ? o->factorization_sweeps : 0;
 }
@@ -293,6 +303,7 @@ static int choose_sweeps(const tess_incomplete *m, const tess_incomplete_options
 tess_status incomplete_create(const tess_matrix *a, const tess_precond_options *options, tess_incomplete **out)
 {
     tess_incomplete *m = NULL;
+    bool has_fill = false;
     tess_status status = TESS_SUCCESS;
 
     *out = NULL;
@@ -303,12 +314,13 @@ tess_status incomplete_create(const tess_matrix *a, const tess_precond_options *
     m->n = a->nrows;
     m->kind = options->kind;
     m->cholesky = m->kind == TESS_PRECOND_IC0 || m->kind == TESS_PRECOND_ICT;
-    m->has_fill = m->kind != TESS_PRECOND_IC0 && m->kind != TESS_PRECOND_ILU0;
+    has_fill = m->kind != TESS_PRECOND_IC0 && m->kind != TESS_PRECOND_ILU0;
     m->missing_row = -1;
-    m->by_host = m->has_fill || options->incomplete.factorization == TESS_FACTORIZATION_HOST;
+    m->by_host = options->incomplete.factorization == TESS_FACTORIZATION_HOST;
     m->sweeps = choose_sweeps(m, &options->incomplete);
     m->storage = options->role.given ? options->role.storage : TESS_PRECISION_FP64;
     if (options->incomplete.triangular == TESS_TRIANGULAR_COLORS) { TESS_TRY(order_by_colors(m)); }
+    if (has_fill && m->n > 0) { TESS_TRY(add_fill(m, options)); }
     TESS_TRY(analyse(m, options));
     status = incomplete_renew(m);
 cleanup:

@@ -10,6 +10,7 @@
 
 #include "base/stages.h"
 #include "precond/incomplete/fill.h"
+#include "precond/incomplete/incomplete.h"
 
 /* An entry of a row in the new order. */
 typedef struct placed_entry {

@@ -10,6 +10,7 @@
 #include "device/gpu/wait.cuh"
 #include "device/gpu/wave_sums.cuh"
 #include "format/csr/csr.h"
+#include "precond/incomplete/fill_rounds.h"
 #include "precond/incomplete/incomplete.h"
 #include "precond/incomplete/incomplete_rows.h"
 
@@ -312,7 +313,7 @@ cleanup:
 
 extern "C" const incomplete_ops *incomplete_gpu_ops(void)
 {
-    static const incomplete_ops table = {factor, incomplete_split_on_gpu};
+    static const incomplete_ops table = {factor, incomplete_split_on_gpu, fill_rounds_on_gpu, fill_spread_on_gpu};
 
     return &table;
 }

@@ -4,6 +4,7 @@
 #include "base/deadline.h"
 #include "device/host/host.h"
 #include "format/csr/csr_host.h"
+#include "precond/incomplete/fill_rounds.h"
 #include "precond/incomplete/incomplete.h"
 #include "precond/incomplete/incomplete_rows.h"
 #include "triangular/leaf.h"
@@ -249,4 +250,4 @@ static tess_status factor(const tess_matrix *assembled, const tess_incomplete_jo
     return TESS_SUCCESS;
 }
 
-const incomplete_ops incomplete_host_ops = {factor, NULL};
+const incomplete_ops incomplete_host_ops = {factor, NULL, fill_rounds_on_host, fill_spread_on_host};

@@ -8,12 +8,12 @@
 struct tess_incomplete {
     tess_context *ctx;
     const tess_matrix *given;  /* assembled; borrowed */
-    const tess_matrix *matrix; /* what is factored: it, or that of the colors */
+    const tess_matrix *matrix; /* what is factored: it, that of the colors, or that with fill */
     incomplete_colors colors;
+    tess_matrix *filled; /* NULL: there is no fill */
     tess_precond_kind kind;
     int64_t n, nnz; /* nnz: entries of the pattern that is factored */
     bool cholesky;
-    bool has_fill; /* the pattern is not the matrix's own */
     tess_precision storage;
     int64_t missing_row; /* the first row without a diagonal entry, for which there are no factors; or -1 */
     bool usable;

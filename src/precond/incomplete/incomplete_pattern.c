@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The patterns of incomplete factors. */
-#include <math.h>
 #include <string.h>
 
-#include "base/stages.h"
 #include "precond/incomplete/fill.h"
+#include "precond/incomplete/incomplete.h"
 
 tess_status incomplete_read_pattern(const tess_matrix *a, incomplete_pattern *p, int64_t *missing_row)
 {
@@ -150,133 +149,5 @@ tess_status incomplete_mirror(tess_context *ctx, const triangle_pattern *lower, 
         t->source[k] = lower->source[t->source[k]];
     }
 cleanup:
-    return status;
-}
-
-/* ---- with fill ---- */
-
-/* A matrix decoded on the host; val may be NULL. */
-typedef struct decoded {
-    tess_context *ctx;
-    int64_t n, nnz, *row_ptr;
-    int32_t *col_ind;
-    double *val;
-} decoded;
-
-static tess_status decode(const tess_matrix *a, decoded *d)
-{
-    tess_status status = TESS_SUCCESS;
-
-    *d = (decoded){.ctx = a->ctx, .n = a->nrows, .nnz = a->nnz};
-    TESS_TRY(tess_host_allocate(a->ctx, d->n + 1, sizeof *d->row_ptr, (void **)&d->row_ptr));
-    TESS_TRY(tess_host_allocate(a->ctx, d->nnz, sizeof *d->col_ind, (void **)&d->col_ind));
-    TESS_TRY(tess_host_allocate(a->ctx, d->nnz, sizeof *d->val, (void **)&d->val));
-    status = a->ops->decode(a, d->row_ptr, d->col_ind, d->val);
-cleanup:
-    return status;
-}
-
-static void release_decoded(decoded *d)
-{
-    tess_host_release(d->ctx, d->row_ptr, d->n + 1, sizeof *d->row_ptr);
-    tess_host_release(d->ctx, d->col_ind, d->nnz, sizeof *d->col_ind);
-    tess_host_release(d->ctx, d->val, d->nnz, sizeof *d->val);
-}
-
-static int64_t find_bad_row(const decoded *d)
-{
-    for (int64_t i = 0; i < d->n; i++) {
-        for (int64_t k = d->row_ptr[i]; k < d->row_ptr[i + 1]; k++) {
-            if (!isfinite(d->val[k])) { return i; }
-        }
-    }
-    return -1;
-}
-
-/* The pattern takes the arrays of the rows; columns in an array of their length. */
-static tess_status take_pattern(fill_rows *rows, incomplete_pattern *p)
-{
-    tess_status status = TESS_SUCCESS;
-
-    *p = (incomplete_pattern){.n = rows->n, .nnz = rows->nnz};
-    TESS_TRY(tess_host_allocate(rows->ctx, p->nnz, sizeof *p->col_ind, (void **)&p->col_ind));
-    memcpy(p->col_ind, rows->col_ind, (size_t)p->nnz * sizeof *p->col_ind);
-    p->row_ptr = rows->row_ptr;
-    p->diagonal = rows->diagonal;
-    rows->row_ptr = NULL;
-    rows->diagonal = NULL;
-cleanup:
-    return status;
-}
-
-/* The rows of L alone: the columns of the rows of U. */
-static tess_status take_lower_pattern(const fill_rows *rows, incomplete_pattern *p)
-{
-    const fill_input upper = {.n = rows->n, .row_ptr = rows->row_ptr, .col_ind = rows->col_ind};
-    tess_status status = TESS_SUCCESS;
-
-    *p = (incomplete_pattern){.n = rows->n, .nnz = rows->nnz};
-    TESS_TRY(tess_host_allocate(rows->ctx, p->n + 1, sizeof *p->row_ptr, (void **)&p->row_ptr));
-    TESS_TRY(tess_host_allocate(rows->ctx, p->n, sizeof *p->diagonal, (void **)&p->diagonal));
-    TESS_TRY(tess_host_allocate(rows->ctx, p->nnz, sizeof *p->col_ind, (void **)&p->col_ind));
-    fill_transpose(&upper, false, p->row_ptr, p->col_ind, NULL);
-    for (int64_t i = 0; i < p->n; i++) {
-        p->diagonal[i] = p->row_ptr[i + 1] - 1;
-    }
-cleanup:
-    return status;
-}
-
-tess_status incomplete_find_fill(const tess_matrix *a, const tess_precond_options *options, incomplete_pattern *p)
-{
-    decoded d;
-    fill_rows rows = {.ctx = a->ctx};
-    fill_work work = {.ctx = a->ctx};
-    fill_input input;
-    bool levels = false;
-    tess_status status = TESS_SUCCESS;
-
-    TESS_TRY(decode(a, &d));
-    TESS_TRY(fill_open(a->ctx, d.n, d.nnz + d.n, &rows, &work));
-    input = (fill_input){d.n, d.row_ptr, d.col_ind, d.val};
-    levels = options->kind == TESS_PRECOND_ILUK || find_bad_row(&d) >= 0;
-    if (levels) {
-        TESS_TRY(
-            fill_by_levels(&input, options->kind == TESS_PRECOND_ILUK ? options->threshold.level : 0, &rows, &work));
-        TESS_TRY(take_pattern(&rows, p));
-    } else if (options->kind == TESS_PRECOND_ICT) {
-        TESS_TRY(fill_symmetric(&input, &options->threshold, &rows, &work));
-        TESS_TRY(take_lower_pattern(&rows, p));
-    } else {
-        TESS_TRY(fill_by_threshold(&input, &options->threshold, &rows, &work));
-        TESS_TRY(take_pattern(&rows, p));
-    }
-    status = tess_stage_end(a->ctx, "pattern of the factors");
-cleanup:
-    fill_close(&rows, &work);
-    release_decoded(&d);
-    return status;
-}
-
-tess_status incomplete_spread(const tess_matrix *a, const incomplete_pattern *p, double *val, int64_t *bad_row)
-{
-    decoded d;
-    tess_status status = TESS_SUCCESS;
-
-    TESS_TRY(decode(a, &d));
-    *bad_row = find_bad_row(&d);
-    memset(val, 0, (size_t)p->nnz * sizeof *val);
-    for (int64_t i = 0; i < p->n; i++) {
-        int64_t at = p->row_ptr[i];
-
-        for (int64_t k = d.row_ptr[i]; k < d.row_ptr[i + 1]; k++) {
-            while (at < p->row_ptr[i + 1] && p->col_ind[at] < d.col_ind[k]) {
-                at++;
-            }
-            if (at < p->row_ptr[i + 1] && p->col_ind[at] == d.col_ind[k]) { val[at] = d.val[k]; }
-        }
-    }
-cleanup:
-    release_decoded(&d);
     return status;
 }

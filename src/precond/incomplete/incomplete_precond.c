@@ -30,12 +30,6 @@ static tess_status check_threshold(tess_context *ctx, const tess_precond_options
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, "give 0 to 1000; the default is 1",
                          "ILU(k) cannot have the level %d", t->level);
     }
-    if (o->kind != TESS_PRECOND_ILU0 && o->kind != TESS_PRECOND_IC0 &&
-        (o->incomplete.factorization == TESS_FACTORIZATION_DEVICE ||
-         o->incomplete.factorization == TESS_FACTORIZATION_SWEEPS)) {
-        return tess_fail(ctx, TESS_UNSUPPORTED, "use --factorization host or auto",
-                         "factors with fill are computed by the host, not by the device, nor by sweeps");
-    }
     return TESS_SUCCESS;
 }
 

@@ -18,7 +18,7 @@ done <<'END'
 --solver jacobi --format dia|format dia
 --solver jacobi --precond jacobi|takes no preconditioner
 --precond ilu0 --precond-precision fp32|is fp64, fp32.fp64, bf16.fp64 or fp16.fp64, not fp32.fp32
---precond ilut --factorization device|computed by the host
+--precond ilut --factorization sweeps:101|is out of range
 --precond jacobi-sweeps --precond-precision fp32|--precond-precision
 --precond block-jacobi:3 --leaf 5|--leaf
 --precond amg --precond-policy mean-range|--precond-policy

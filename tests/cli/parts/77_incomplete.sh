@@ -51,7 +51,6 @@ out_has '^factors +2 level sets below the diagonal, 2 above, in an order by colo
 json solve.json 'j["triangle_levels"] == [2, 2] and j["options"]["triangular"] == "colors"'
 expect 2 solve $problem --precond ic0 --triangular sweeps:101
 err_has 'is out of range .1 to 100.'
-expect 2 solve $problem --precond ilut --factorization sweeps
 for options in '--precond-policy mean-3std:100' '--precond-policy fixed-range --precond-levels fp64,fp32,fp16' \
     '--precond-policy lossless' '--precond-policy lossless:1e-3' '--precond-format auto' \
     '--precond-format auto --precond-policy mean-3std' '--precond-format tiles' \
@@ -103,17 +102,23 @@ err_has 'fp32/fp64'
 expect 0 solve $problem --solver cg --precond ic0 --rtol 1e-10 --json ic0.json
 for precond in ict ict:1e-4 ict:1e-4:20; do
     expect 0 solve $problem --solver cg --precond $precond --rtol 1e-10 --json solve.json
-    json solve.json 'j["factorization"] == "host" and j["factor_nonzeros"] > 6240 and j["iterations"] < 20'
+    json solve.json 'j["factorization"] == "device" and j["factor_nonzeros"] > 6240 and j["iterations"] < 20'
     json solve.json 'len(j["triangle_levels"]) == 2'
 done
 json solve.json 'j["precond"] == "ict:0.0001:20"'
 for precond in ilut iluk:2; do
     expect 0 solve unsym.mtx --precond $precond --rtol 1e-10 --precond-precision fp32/fp64 --triangular merged \
         --json solve.json
-    json solve.json 'j["precond"].startswith("'$precond'") and j["factorization"] == "host"'
+    json solve.json 'j["precond"].startswith("'$precond'") and j["factorization"] == "device"'
 done
-expect 2 solve $problem --precond ilut --factorization device
-err_has 'computed by the host'
+for precond in ilut ict iluk:2; do
+    for options in '--factorization host' '--factorization device' '--factorization sweeps:8' \
+        '--factorization sweeps --triangular sweeps' '--triangular colors'; do
+        # shellcheck disable=SC2086
+        expect 0 solve $problem --solver bicgstab --precond $precond $options --rtol 1e-10 --json solve.json
+        json solve.json 'j["factor_nonzeros"] > 6240 and j["iterations"] < 60'
+    done
+done
 expect 2 solve $problem --precond ilut:1e-3:x
 err_has "is not a drop tolerance and a fill"
 expect 2 solve $problem --precond iluk:x
