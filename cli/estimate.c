@@ -49,7 +49,7 @@ static void print_columns(const tess_solve_estimate *e, int64_t columns)
 
 void cli_print_estimate(const tess_solve_estimate *e, int64_t columns, const tess_advice *advice)
 {
-    char total[32], vectors[32], precond[32], stored[32], history[32], matrix[32], spare[32];
+    char total[32], vectors[32], precond[32], stored[32], history[32], matrix[32], spare[32], setup[32], more[64] = "";
     if (e == NULL) {
         printf("%-17s none: %s\n", "memory of a solve", advice->why);
         return;
@@ -58,9 +58,12 @@ void cli_print_estimate(const tess_solve_estimate *e, int64_t columns, const tes
            tess_solver_kind_name(e->solver), tess_precond_kind_name(e->precond_kind),
            is_unknown(e) ? "factors and" : "about", cli_bytes_text((double)e->total, total, sizeof total),
            cli_bytes_text((double)e->matrix, matrix, sizeof matrix));
-    printf("%-17s vectors %s, preconditioner %s, stored matrix %s, history %s\n", "",
+    if (e->setup > 0) {
+        snprintf(more, sizeof more, " and %s to set it up", cli_bytes_text((double)e->setup, setup, sizeof setup));
+    }
+    printf("%-17s vectors %s, preconditioner %s%s, stored matrix %s, history %s\n", "",
            cli_bytes_text((double)e->vectors, vectors, sizeof vectors),
-           is_unknown(e) ? "unknown" : cli_bytes_text((double)e->precond, precond, sizeof precond),
+           is_unknown(e) ? "unknown" : cli_bytes_text((double)e->precond, precond, sizeof precond), more,
            cli_bytes_text((double)e->stored, stored, sizeof stored),
            cli_bytes_text((double)e->history, history, sizeof history));
     print_columns(e, columns);
@@ -71,11 +74,12 @@ void cli_print_estimate(const tess_solve_estimate *e, int64_t columns, const tes
 
 json_t *cli_estimate_json(const tess_solve_estimate *e, int64_t columns)
 {
-    return json_pack("{ss ss sI sI sI sI sI sI so sI sI sI so sb}", "solver", tess_solver_kind_name(e->solver),
+    return json_pack("{ss ss sI sI sI sI sI sI so sI sI sI sI so sb}", "solver", tess_solver_kind_name(e->solver),
                      "precond", tess_precond_kind_name(e->precond_kind), "columns", (json_int_t)columns,
                      "columns_together", (json_int_t)(columns > 1 ? e->together : 1), "loop", (json_int_t)e->loop,
                      "arrays", (json_int_t)e->arrays, "matrix", (json_int_t)e->matrix, "stored", (json_int_t)e->stored,
-                     "precond_bytes", is_unknown(e) ? json_null() : json_integer(e->precond), "vectors",
-                     (json_int_t)e->vectors, "history", (json_int_t)e->history, "total", (json_int_t)e->total, "spare",
+                     "precond_bytes", is_unknown(e) ? json_null() : json_integer(e->precond), "setup",
+                     (json_int_t)e->setup, "vectors", (json_int_t)e->vectors, "history", (json_int_t)e->history,
+                     "total", (json_int_t)e->total, "spare",
                      e->spare == INT64_MAX ? json_null() : json_integer(e->spare), "fits", e->total <= e->spare);
 }

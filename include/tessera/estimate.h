@@ -24,14 +24,14 @@ typedef struct tess_solve_estimate {
     int64_t precond;         /**< the preconditioner */
     int64_t vectors;         /**< vectors of the method and of the verification, and its basis */
     int64_t history;         /**< residual norms of the iterations */
-    int64_t total;           /**< all but `matrix`, with `loop` and `arrays`: what the solve adds */
+    int64_t total;           /**< all but `matrix`, with `setup`, `loop`, `arrays`: what the solve adds */
     int64_t spare;           /**< what the host has left: memory, control groups, ulimit -v; INT64_MAX: unknown */
     tess_solver_kind solver; /**< that the numbers are for; of auto the first attempt's */
     tess_precond_kind precond_kind;
-    int64_t together;    /**< columns in one loop, at the most; 1: one after another; 0: one column was asked for */
-    int64_t loop;        /**< what several columns take more: vectors of a loop, histories */
-    int64_t arrays;      /**< b and x of several columns, which are the caller's; of one column they are not counted */
-    int64_t reserved[1]; /**< zero */
+    int64_t together; /**< columns in one loop, at the most; 1: one after another; 0: one column was asked for */
+    int64_t loop;     /**< what several columns take more: vectors of a loop, histories */
+    int64_t arrays;   /**< b and x of several columns, which are the caller's; of one column they are not counted */
+    int64_t setup;    /**< what setting up the preconditioner takes beside it, and frees: fsai, isai, amg with fsai */
 } tess_solve_estimate;
 
 /** Sets `size`, and all else to zero. */
@@ -42,10 +42,10 @@ static inline void tess_solve_estimate_init(tess_solve_estimate *estimate)
 }
 
 /**
- * Estimates the memory of a solve. Vectors and history are close; stored matrices and incomplete factors are typical,
- * as padding and fill depend on values. Complete factors are counted by their analysis, which takes a part of the time
- * of the factorization; 0 in a build without MUMPS. On the host tess_solver_create refuses a solve whose parts, without
- * complete factors, exceed `spare` (OUT_OF_MEMORY).
+ * Estimates the memory of a solve. Vectors and history are close; stored matrices, incomplete factors and
+ * approximate inverses are typical, as padding, fill and patterns depend on values. Complete factors are counted by
+ * their analysis, which takes a part of the time of the factorization; 0 in a build without MUMPS. On the host
+ * tess_solver_create refuses a solve whose parts, without complete factors, exceed `spare` (OUT_OF_MEMORY).
  * @param a        assembled, or a shell
  * @param options  NULL: the defaults. With solver auto the numbers are for what tess_advise names first
  * Errors: those of wrong options in tess_solver_create, memory. tests/unit/test_estimate.c

@@ -340,7 +340,7 @@ static inline void tess_precond_options_init(tess_precond_options *options)
  * Tests: tests/unit/test_precond.c, test_precond_precisions.c, test_polynomial.c, test_incomplete.c, test_triangular.c,
  * test_merged.c, test_swept.c, test_incomplete_solves.c, test_incomplete_swept.c, test_incomplete_colors.c,
  * test_fill.c, test_direct.c, test_saddle.c; tests/gpu/test_precond.c, test_incomplete.c, test_incomplete_kernels.c; of
- * fsai and isai tests/unit/test_inverse.c, tests/gpu/test_inverse.c
+ * fsai and isai tests/unit/test_inverse*.c, tests/gpu/test_inverse*.c
  */
 TESS_EXPORT tess_status tess_precond_create(const tess_matrix *a, const tess_precond_options *options,
                                             tess_precond **out);

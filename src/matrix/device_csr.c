@@ -28,6 +28,18 @@ cleanup:
     return status;
 }
 
+tess_status device_csr_copy_pattern(tess_context *ctx, const device_csr *a, device_csr *out)
+{
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(device_csr_allocate_rows(ctx, a->nrows, a->ncols, out));
+    TESS_TRY(device_csr_allocate_entries(ctx, a->nnz, false, out));
+    TESS_TRY(ctx->backend->copy(ctx, out->row_ptr, a->row_ptr, (size_t)(a->nrows + 1) * sizeof *out->row_ptr));
+    status = ctx->backend->copy(ctx, out->col_ind, a->col_ind, (size_t)a->nnz * sizeof *out->col_ind);
+cleanup:
+    return status;
+}
+
 void device_csr_release_values(tess_context *ctx, device_csr *a)
 {
     if (!a->borrowed) { tess_device_release(ctx, a->val, a->nnz, sizeof *a->val); }

@@ -58,6 +58,8 @@ const device_csr_ops *device_csr_ops_of(const tess_context *ctx);
 tess_status device_csr_allocate_rows(tess_context *ctx, int64_t nrows, int64_t ncols, device_csr *out);
 /* col_ind and, if `values`, val for nnz entries. OUT_OF_RANGE: they are too many for 32-bit offsets. */
 tess_status device_csr_allocate_entries(tess_context *ctx, int64_t nnz, bool values, device_csr *a);
+/* A copy without values. The caller releases what there is after a failure. */
+tess_status device_csr_copy_pattern(tess_context *ctx, const device_csr *a, device_csr *out);
 /* Frees the arrays and clears *a. */
 void device_csr_release(tess_context *ctx, device_csr *a);
 void device_csr_release_values(tess_context *ctx, device_csr *a);

@@ -14,6 +14,7 @@ typedef struct product {
     tess_context *ctx;
     const host_csr *a, *b;
     bool sorted;
+    const row_finish *finish; /* NULL: rows stay as they are */
     int threads;
     int64_t *bound; /* per row: at least its entries */
     int32_t *place; /* per thread: of each column */
@@ -79,28 +80,39 @@ static int64_t multiply_row(const void *user, int thread, int64_t i, int32_t *co
         if (k + 4 < end) { fetch_row(t->b, t->a->col_ind[k + 4]); }
         row_sum_add(&s, t->b, t->a->col_ind[k], t->a->val[k]);
     }
+    if (t->finish) { return t->finish->row(t->finish->user, i, s.count, column, val); }
     if (t->sorted) { host_csr_sort_row(s.count, column, val); }
     return s.count;
 }
 
-tess_status host_csr_multiply(tess_context *ctx, const host_csr *a, const host_csr *b, bool sorted, host_csr *c)
+static tess_status multiply(product *t, host_csr *c)
 {
-    product t = {.ctx = ctx, .a = a, .b = b, .sorted = sorted};
     tess_status status = TESS_SUCCESS;
 
     *c = (host_csr){0};
-    TESS_TRY(open_product(&t));
-    status = host_csr_from_rows(ctx,
-                                &(row_source){.nrows = a->nrows,
-                                              .ncols = b->ncols,
-                                              .threads = t.threads,
-                                              .bound = t.bound,
+    TESS_TRY(open_product(t));
+    status = host_csr_from_rows(t->ctx,
+                                &(row_source){.nrows = t->a->nrows,
+                                              .ncols = t->b->ncols,
+                                              .threads = t->threads,
+                                              .bound = t->bound,
                                               .row = multiply_row,
-                                              .user = &t},
+                                              .user = t},
                                 c);
 cleanup:
-    close_product(&t);
+    close_product(t);
     return status;
+}
+
+tess_status host_csr_multiply(tess_context *ctx, const host_csr *a, const host_csr *b, bool sorted, host_csr *c)
+{
+    return multiply(&(product){.ctx = ctx, .a = a, .b = b, .sorted = sorted}, c);
+}
+
+tess_status host_csr_multiply_finished(tess_context *ctx, const host_csr *a, const host_csr *b,
+                                       const row_finish *finish, host_csr *c)
+{
+    return multiply(&(product){.ctx = ctx, .a = a, .b = b, .finish = finish}, c);
 }
 
 /* ---- into a known pattern ---- */

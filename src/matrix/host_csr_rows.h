@@ -20,4 +20,15 @@ typedef struct row_source {
    touched. */
 tess_status host_csr_from_rows(tess_context *ctx, const row_source *from, host_csr *out);
 
+/* What becomes of the rows of a product: `row` changes the `count` entries of row i, whose columns are in no order, in
+   place, and returns how many are left. */
+typedef struct row_finish {
+    int64_t (*row)(const void *user, int64_t i, int64_t count, int32_t *column, double *val);
+    const void *user;
+} row_finish;
+
+/* c := A B with finished rows. The product itself is in no memory. */
+tess_status host_csr_multiply_finished(tess_context *ctx, const host_csr *a, const host_csr *b,
+                                       const row_finish *finish, host_csr *c);
+
 #endif

@@ -156,9 +156,9 @@ __device__ static inline void add_planned(const product_task &t, const team_row 
                 count = GPU_SHUFFLE(of_b, s + 1, GROUP);
                 next = load_planned(t, code, from, own.lane, count);
             }
-            if (e.place >= 0) { sum[e.place] += of_a * e.value; }
+            if (e.place >= 0) { add_term(&sum[e.place], of_a, e.value); }
             for (int32_t m = own.lane + GROUP; m < end; m += GROUP) {
-                sum[codes[m]] += of_a * t.b.val[begin + m];
+                add_term(&sum[codes[m]], of_a, t.b.val[begin + m]);
             }
             GPU_SYNC_WAVE();
         }

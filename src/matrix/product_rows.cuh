@@ -103,6 +103,12 @@ __device__ static inline void write_sorted(const product_task &t, const team_tab
     }
 }
 
+/* sum += f x, rounded twice, as on the host. */
+__device__ static inline void add_term(double *sum, double f, double x)
+{
+    *sum = __dadd_rn(*sum, __dmul_rn(f, x));
+}
+
 /* Begins with an empty table. For all threads of a team. */
 template <int GROUP, typename INDEX>
 __device__ static inline void add_products(const product_task &t, const team_table<INDEX> &table, const team_row &own,
@@ -111,7 +117,7 @@ __device__ static inline void add_products(const product_task &t, const team_tab
     visit_products<GROUP, true>(t, own, [&](double factor, int32_t column, double value) {
         const int64_t at = take_place(table, column, most);
 
-        if (at >= 0 && t.values) { table.sum[at] += factor * value; }
+        if (at >= 0 && t.values) { add_term(&table.sum[at], factor, value); }
     });
     sync_team<GROUP>();
 }

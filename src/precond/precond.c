@@ -240,6 +240,14 @@ bool tess_precond_can_widen(const tess_precond *m)
     return m && m->ops->can_widen && m->ops->can_widen(m);
 }
 
+void tess_precond_settle(tess_precond *m)
+{
+    if (!m->ops->settle) { return; }
+    m->ops->settle(m);
+    tess_matrix_release(m->matrix);
+    m->matrix = NULL;
+}
+
 uint64_t tess_precond_revision(const tess_precond *m)
 {
     return m && m->ops->revision ? m->ops->revision(m) : 0;

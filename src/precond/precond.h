@@ -52,6 +52,9 @@ typedef struct tess_precond_ops {
     tess_status (*widen)(tess_precond *m, bool *widened);
     /* Whether it would. A solve then also ends cycles that stall. With `widen`. */
     bool (*can_widen)(const tess_precond *m);
+    /* No new values will come, and no other precision: frees what these would need. It applies without its matrix.
+       NULL: it needs that. */
+    void (*settle)(tess_precond *m);
     uint64_t (*revision)(
         const tess_precond *m);              /* changes when a recorded application becomes out of date; NULL: never */
     int64_t (*bytes)(const tess_precond *m); /* on the device; NULL: 0 */
@@ -97,6 +100,8 @@ const double *tess_precond_scale(const tess_precond *m);
 bool tess_precond_has_factors(const tess_precond *m);
 /* Whether its matrix has newer values than those that it is of. m may be NULL. */
 bool tess_precond_is_old(const tess_precond *m);
+/* It stays as it is: lets go of its matrix and of what renewals need, if it can. */
+void tess_precond_settle(tess_precond *m);
 /* Changes when a recorded application becomes out of date. */
 uint64_t tess_precond_revision(const tess_precond *m);
 /* Grows with each change: a column of several may so see that another has changed it. m may be NULL. */

@@ -2,6 +2,7 @@
 /* The memory of a solve by part, from sizes and options alone; and the refusal of one that cannot fit. */
 #include "solver/estimate.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/options.h"
@@ -100,17 +101,112 @@ static int64_t vector_bytes(const tess_matrix *a, const tess_solve_options *o)
     return bytes;
 }
 
-/* G and its transpose, each of half the entries, and the pattern; or M. */
-static int64_t inverse_bytes(int64_t n, int64_t entries, int64_t storage, const tess_inverse_options *o)
-{
-    const int64_t grown = smaller(o->row, 1 + (int64_t)o->steps * o->step_size) * n;
-    const int64_t all = o->power == TESS_INVERSE_ADAPTIVE ? 2 * grown : smaller(o->power, TYPICAL_FILL) * entries;
+/* ---- approximate inverses ---- */
 
-    return all * (4 + storage + PATTERN_ENTRY_BYTES) + 2 * 8 * n;
+/* Bytes of an entry with its value, and of a column alone. */
+enum { ENTRY_BYTES = 12, COLUMN_BYTES = 4 };
+/* Tables of an adaptive pattern on a GPU, terms of a product there, and what a slice of it takes beside itself. */
+static const int64_t GPU_TABLES = INT64_C(1) << 28, GPU_TERMS = INT64_C(1) << 28;
+#define GPU_SLICE_FACTOR 2.12
+
+/* Entries of chunks of rows that a thread computes at a time (host_csr_from_rows). */
+enum { ENTRIES_AT_A_TIME = 1 << 18 };
+
+/* What is kept, and the peak of the set-up beside it. */
+typedef struct two_sizes {
+    int64_t kept, more;
+} two_sizes;
+
+/* Entries of a row of A^power: those of a grid in three dimensions whose rows have the mean length. */
+static double grown_row(const tess_matrix *a, int power)
+{
+    const double n = a->nrows > 0 ? (double)a->nrows : 1.0, side = cbrt((double)a->nnz / n);
+    const double row = pow((fmax(side, 1.0) - 1.0) * power + 1.0, 3.0);
+
+    return fmin(row, n);
 }
 
-/* Without complete factors, whose size only an analysis tells. */
-static int64_t precond_bytes(const tess_matrix *a, const tess_precond_options *p)
+/* Entries of the inverse before it is filtered. */
+static int64_t inverse_entries(const tess_matrix *a, bool symmetric, const tess_inverse_options *o)
+{
+    const bool adaptive = o->power == TESS_INVERSE_ADAPTIVE;
+    const double row = adaptive ? 1.0 + (double)o->steps * o->step_size : grown_row(a, o->power);
+    const double own = symmetric && !adaptive ? 0.5 * (row + 1.0) : row;
+
+    return (int64_t)(fmin(own, (double)o->row) * (double)a->nrows);
+}
+
+/* Terms of A A. */
+static double square_terms(const tess_matrix *a)
+{
+    return a->nrows > 0 ? (double)a->nnz * (double)a->nnz / (double)a->nrows : 0.0;
+}
+
+/* While a power of `terms` terms and `entries` entries is found: rows that are computed, on a
+   GPU a slice of the product before it is cut. */
+static double product_bytes(const tess_matrix *a, double terms, double entries)
+{
+    const double at_once = (double)ENTRIES_AT_A_TIME * a->ctx->threads;
+
+    if (a->ctx->device == TESS_DEVICE_CPU) { return ENTRY_BYTES * fmin(terms, at_once); }
+    return GPU_SLICE_FACTOR * ENTRY_BYTES * entries * fmin(1.0, (double)GPU_TERMS / fmax(terms, 1.0));
+}
+
+/* While the pattern of a power is found: A's large entries, the powers before the last, the rows. */
+static int64_t power_bytes(const tess_matrix *a, int64_t entries, const tess_inverse_options *o)
+{
+    const double most = 2.0 * o->row, n = (double)a->nrows, nnz = (double)a->nnz;
+    const double base = o->power > 1 ? fmin(nnz, most * n) : 0.0;
+    const double middle = o->power > 2 ? n * fmin(most, grown_row(a, o->power - 1)) : 0.0;
+    const double product = o->power > 1 ? product_bytes(a, square_terms(a), n * grown_row(a, o->power))
+                                        : fmin(nnz + n, (double)ENTRIES_AT_A_TIME * a->ctx->threads) * ENTRY_BYTES;
+
+    return (int64_t)(ENTRY_BYTES * (base + middle + (double)entries) + product);
+}
+
+/* While adaptive rows grow: columns of each thread, or tables of 16 bytes a place, up to four for each column seen. */
+static int64_t growth_bytes(const tess_matrix *a, int64_t entries)
+{
+    const int64_t threads = a->ctx->threads, at_once = smaller(threads * ENTRIES_AT_A_TIME, entries);
+
+    if (a->ctx->device == TESS_DEVICE_GPU) {
+        return smaller(GPU_TABLES, 4 * 16 * entries * (a->nnz / (a->nrows + 1) + 1)) +
+               (ENTRY_BYTES + COLUMN_BYTES) * entries;
+    }
+    return ENTRY_BYTES * (entries + at_once) + threads * 16 * a->nrows;
+}
+
+/* The pattern, G and its transpose, or M. To store them, copies in FP64 are made. */
+static two_sizes inverse_bytes(const tess_matrix *a, const tess_precond_options *p, int64_t storage)
+{
+    const tess_inverse_options *o = &p->inverse;
+    const bool symmetric = p->kind == TESS_PRECOND_FSAI;
+    const int64_t n = a->nrows, entries = inverse_entries(a, symmetric, o), products = symmetric ? 2 : 1;
+    const int64_t kept = entries * (COLUMN_BYTES + products * (COLUMN_BYTES + storage)) + 5 * 8 * n;
+    const int64_t stored = entries * ENTRY_BYTES * 2 * products;
+    const int64_t pattern = o->power == TESS_INVERSE_ADAPTIVE ? growth_bytes(a, entries) : power_bytes(a, entries, o);
+    const int64_t peak = pattern > stored ? pattern : stored;
+
+    return (two_sizes){kept, peak > kept ? peak - kept : 0};
+}
+
+/* The inverses of levels, fsai:2 mostly: coarse ones have a third of the finest's entries. Its scaled copy and the
+   transpose of that are there while it is set up. */
+static two_sizes smoother_bytes(const tess_matrix *a)
+{
+    tess_precond_options own;
+    two_sizes sizes;
+
+    tess_precond_options_init(&own);
+    own.kind = TESS_PRECOND_FSAI;
+    sizes = inverse_bytes(a, &own, (int64_t)sizeof(float));
+    return (two_sizes){sizes.kept / 3 * 4, sizes.more + 2 * ENTRY_BYTES * a->nnz};
+}
+
+/* ---- all parts ---- */
+
+/* Without complete factors, whose size only an analysis tells, and inverses. */
+static int64_t plain_bytes(const tess_matrix *a, const tess_precond_options *p)
 {
     const int64_t n = a->nrows, entries = a->nnz;
     const int64_t storage = p->role.given ? (int64_t)tess_precision_bytes(p->role.storage) : (int64_t)sizeof(double);
@@ -127,12 +223,24 @@ static int64_t precond_bytes(const tess_matrix *a, const tess_precond_options *p
     case TESS_PRECOND_AMG:
     case TESS_PRECOND_SADDLE:                                        /* most entries are those of A */
         return TYPICAL_FILL * entries * FACTOR_ENTRY_BYTES + 64 * n; /* levels, and their interpolation */
-    case TESS_PRECOND_FSAI:
-    case TESS_PRECOND_ISAI: return inverse_bytes(n, entries, storage, &p->inverse);
     case TESS_PRECOND_ILUK:
         return (1 + smaller(p->threshold.level, TYPICAL_FILL)) * entries * (FACTOR_ENTRY_BYTES + PATTERN_ENTRY_BYTES);
     default: return 0;
     }
+}
+
+static two_sizes precond_bytes(const tess_matrix *a, const tess_precond_options *p)
+{
+    const int64_t storage = p->role.given ? (int64_t)tess_precision_bytes(p->role.storage) : (int64_t)sizeof(double);
+    two_sizes sizes = {plain_bytes(a, p), 0};
+
+    if (p->kind == TESS_PRECOND_FSAI || p->kind == TESS_PRECOND_ISAI) { return inverse_bytes(a, p, storage); }
+    if (p->kind == TESS_PRECOND_AMG && p->amg.smoother == TESS_AMG_FSAI) {
+        const two_sizes own = smoother_bytes(a);
+
+        sizes = (two_sizes){sizes.kept + own.kept, own.more};
+    }
+    return sizes;
 }
 
 /* Residuals that a history keeps: of x0, and of each iteration. */
@@ -146,16 +254,20 @@ static int64_t history_length(const tess_solve_options *o)
 
 static void estimate(const tess_matrix *a, tess_solve_options o, tess_solve_estimate *out)
 {
+    two_sizes precond;
+
     tess_solve_estimate_init(out);
     settle(a, &o);
+    precond = precond_bytes(a, &o.precond);
     out->solver = o.solver;
     out->precond_kind = o.precond.kind;
     out->matrix = a->ops ? a->ops->bytes(a) : 0;
     out->stored = a->ops ? stored_bytes(a, &o.storage) : 0;
     out->vectors = vector_bytes(a, &o);
-    out->precond = precond_bytes(a, &o.precond);
+    out->precond = precond.kept;
+    out->setup = precond.more;
     out->history = 2 * (int64_t)sizeof(double) * history_length(&o);
-    out->total = out->stored + out->vectors + out->precond + out->history;
+    out->total = out->stored + out->vectors + out->precond + out->setup + out->history;
     out->spare = INT64_MAX;
 }
 
@@ -217,7 +329,7 @@ tess_status solver_require_memory(const tess_matrix *a, const tess_solve_options
         "lower --restart, take another --solver or --precond, a lower precision, or a machine with more "
         "memory; 'tessera info --solve' shows the parts",
         "the solve takes about %.3g GB more, but only %.3g GB are left: %.3g GB for vectors, %.3g GB for the "
-        "preconditioner, %.3g GB for the stored matrix, %.3g GB for the history",
+        "preconditioner, %.3g GB more to set it up, %.3g GB for the stored matrix, %.3g GB for the history",
         1e-9 * (double)e.total, 1e-9 * (double)spare, 1e-9 * (double)e.vectors, 1e-9 * (double)e.precond,
-        1e-9 * (double)e.stored, 1e-9 * (double)e.history);
+        1e-9 * (double)e.setup, 1e-9 * (double)e.stored, 1e-9 * (double)e.history);
 }

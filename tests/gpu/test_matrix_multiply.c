@@ -194,7 +194,20 @@ static void check_bits(const host_csr *expected, const device_csr *c)
     host_csr_release(gpu, &computed);
 }
 
-/* The passes for new values, without and with a plan, have the bits of the first product. */
+/* The product by a CPU, in whose order and with whose roundings a GPU adds. */
+static void check_bits_of_host(const oracle_csr *a, const device_csr *c)
+{
+    tess_context *cpu = open_cpu(2);
+    host_csr own = {.nrows = a->nrows, .ncols = a->ncols, .row_ptr = a->row_ptr, .col_ind = a->col_ind, .val = a->val};
+    host_csr expected = {0};
+
+    assert_ok(cpu, host_csr_multiply(cpu, &own, &own, true, &expected));
+    check_bits(&expected, c);
+    host_csr_release(cpu, &expected);
+    tess_context_destroy(cpu);
+}
+
+/* The passes for new values, without and with a plan, have the bits of the first product, and of the host. */
 static void known_patterns_get_the_same_values(void **state)
 {
     const device_csr_ops *ops = device_csr_ops_of(gpu);
@@ -211,6 +224,7 @@ static void known_patterns_get_the_same_values(void **state)
         assert_true(device_csr_takes(m));
         device_csr_borrow(m, &a);
         assert_ok(gpu, ops->multiply(gpu, &a, &a, &c));
+        check_bits_of_host(&problems[p], &c);
         assert_ok(gpu, device_csr_download(gpu, &c, &first));
         device_csr_release_values(gpu, &c);
         assert_ok(gpu, ops->multiply_again(gpu, &a, &a, &c));

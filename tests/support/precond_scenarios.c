@@ -205,7 +205,8 @@ static tess_status use_precond(scene *s, const oracle_csr *a, const tess_precond
 }
 
 /* Of a matrix that has levels, the first of them aggressive; renewed, applied, and raised to a higher precision. */
-static tess_status amg_of(scene *s, tess_amg_coarsening coarsening, tess_amg_cycle cycle)
+static tess_status amg_smoothed(scene *s, tess_amg_coarsening coarsening, tess_amg_cycle cycle,
+                                tess_amg_smoother smoother)
 {
     enum { K = 12 };
     oracle_csr a = oracle_laplace2d(K);
@@ -225,13 +226,20 @@ static tess_status amg_of(scene *s, tess_amg_coarsening coarsening, tess_amg_cyc
     options.role = (tess_role_precision){1, TESS_PRECISION_FP32, TESS_ARITHMETIC_FP32};
     options.amg.coarsening = coarsening;
     options.amg.precision = TESS_AMG_PRECISION_FP16;
-    options.amg.smoother = coarsening == TESS_AMG_AGGREGATION ? TESS_AMG_BLOCK_JACOBI : TESS_AMG_JACOBI; /* estimated */
+    options.amg.smoother = smoother;
     options.amg.cycle = cycle;
     options.amg.aggressive = 1;
     options.amg.coarsest = 10;
     status = use_precond(s, &a, &options);
     oracle_free(&a);
     return status;
+}
+
+/* Smoothers whose spectra are estimated. */
+static tess_status amg_of(scene *s, tess_amg_coarsening coarsening, tess_amg_cycle cycle)
+{
+    return amg_smoothed(s, coarsening, cycle,
+                        coarsening == TESS_AMG_AGGREGATION ? TESS_AMG_BLOCK_JACOBI : TESS_AMG_JACOBI);
 }
 
 /* Renewed, applied, and raised to FP64. */
@@ -286,7 +294,7 @@ static tess_status saddle_lsc(scene *s)
     return saddle_of(s, TESS_SCHUR_LSC, TESS_PRECOND_ILU0);
 }
 
-/* With every step of the set-up: powers, and a filter. */
+/* With every step of the set-up: powers whose rows are cut, and a filter. */
 static tess_status inverse_of(scene *s, tess_precond_kind kind)
 {
     oracle_csr a = oracle_laplace2d(16);
@@ -297,6 +305,7 @@ static tess_status inverse_of(scene *s, tess_precond_kind kind)
     options.kind = kind;
     options.role = (tess_role_precision){1, TESS_PRECISION_FP16, TESS_ARITHMETIC_FP64};
     options.inverse.power = 3;
+    options.inverse.row = 6;
     status = use_precond(s, &a, &options);
     oracle_free(&a);
     return status;
@@ -315,6 +324,11 @@ static tess_status isai(scene *s)
 static tess_status amg(scene *s)
 {
     return amg_of(s, TESS_AMG_CLASSICAL, TESS_AMG_V);
+}
+
+static tess_status amg_by_inverses(scene *s)
+{
+    return amg_smoothed(s, TESS_AMG_CLASSICAL, TESS_AMG_V, TESS_AMG_FSAI);
 }
 
 static tess_status amg_by_k_cycles(scene *s)
@@ -373,6 +387,7 @@ const named_scenario precond_scenarios[] = {
     {"fsai", fsai, false},
     {"isai", isai, false},
     {"amg", amg, false},
+    {"amg by inverses", amg_by_inverses, false},
     {"amg by K cycles", amg_by_k_cycles, false},
     {"amg by aggregation", amg_by_aggregation, false},
     {"amg with modes", amg_with_modes, true},

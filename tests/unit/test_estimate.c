@@ -9,6 +9,7 @@
 #include "base/context.h"
 #include "precond/direct/mumps.h"
 #include "solver/many.h"
+#include "support/gallery.h"
 #include "support/solve.h"
 
 enum { SIDE = 150, N = SIDE * SIDE };
@@ -25,6 +26,13 @@ static tess_solve_options options_of(tess_solver_kind solver, const char *precon
     return o;
 }
 
+static void check_near(const char *precond, double estimated, double used)
+{
+    if (!(estimated >= 0.6 * used && estimated <= 2.0 * used)) {
+        fail_msg("with %s: %g bytes estimated, %g used", precond, estimated, used);
+    }
+}
+
 /* What the set-up leaves in use, beside what was estimated; b and x belong to the caller. */
 static void check_estimate(const tess_matrix *a, tess_context *ctx, tess_solver_kind kind, const char *precond)
 {
@@ -36,14 +44,11 @@ static void check_estimate(const tess_matrix *a, tess_context *ctx, tess_solver_
 
     tess_solve_estimate_init(&e);
     assert_ok(ctx, tess_solve_estimate_memory(a, &o, &e));
-    assert_true(e.total == e.stored + e.precond + e.vectors + e.history);
+    assert_true(e.total == e.stored + e.precond + e.setup + e.vectors + e.history);
     assert_true(e.matrix == tess_matrix_bytes(a) && e.spare > 0);
     assert_ok(ctx, tess_solver_create(a, &o, &solver));
     used = (double)ctx->held_bytes - before + 16.0 * N;
-    if ((double)e.total < 0.6 * used || (double)e.total > 2.0 * used) {
-        fail_msg("%s with %s: %g bytes estimated, %g used", tess_solver_kind_name(kind), precond, (double)e.total,
-                 used);
-    }
+    check_near(precond, (double)(e.total - e.setup), used);
     tess_solver_destroy(solver);
 }
 
@@ -52,8 +57,9 @@ static void estimates_are_near(void **state)
     static const tess_solver_kind kinds[] = {TESS_SOLVER_CG,    TESS_SOLVER_BICGSTAB, TESS_SOLVER_MINRES,
                                              TESS_SOLVER_GMRES, TESS_SOLVER_GMRES_IR, TESS_SOLVER_FGMRES,
                                              TESS_SOLVER_IDR,   TESS_SOLVER_LSQR};
-    static const char *const preconds[] = {"jacobi", "block-jacobi:16", "polynomial:4", "ilu0",  "ic0", "iluk:1",
-                                           "amg",    "jacobi-sweeps:3", "fsai:2",       "isai:2"};
+    static const char *const preconds[] = {"jacobi", "block-jacobi:16", "polynomial:4", "ilu0",
+                                           "ic0",    "iluk:1",          "amg",          "jacobi-sweeps:3",
+                                           "fsai:2", "isai:2",          "fsai:adaptive"};
     oracle_csr laplacian = oracle_laplace2d(SIDE);
     tess_context *ctx = open_cpu(1);
     tess_matrix *a = make_matrix(ctx, &laplacian);
@@ -68,6 +74,43 @@ static void estimates_are_near(void **state)
     tess_matrix_destroy(a);
     tess_context_destroy(ctx);
     oracle_free(&laplacian);
+}
+
+/* At its peak the set-up of an inverse takes more than what it keeps, with each thread. */
+static void check_peak(const oracle_csr *matrix, int threads, const char *precond, tess_amg_smoother smoother)
+{
+    tess_context *ctx = open_cpu(threads);
+    tess_matrix *a = make_matrix(ctx, matrix);
+    tess_solve_options o = options_of(TESS_SOLVER_CG, precond);
+    const double before = (double)ctx->held_bytes;
+    tess_solve_estimate e;
+    tess_solver *solver = NULL;
+
+    o.precond.amg.smoother = smoother;
+    tess_solve_estimate_init(&e);
+    assert_ok(ctx, tess_solve_estimate_memory(a, &o, &e));
+    ctx->peak_bytes = ctx->held_bytes;
+    assert_ok(ctx, tess_solver_create(a, &o, &solver));
+    check_near(precond, (double)e.total, (double)ctx->peak_bytes - before + 16.0 * (double)matrix->nrows);
+    tess_solver_destroy(solver);
+    tess_matrix_destroy(a);
+    tess_context_destroy(ctx);
+}
+
+static void peaks_of_inverses_are_near(void **state)
+{
+    static const char *const preconds[] = {"fsai:1", "fsai:2", "fsai:3", "isai:2", "fsai:adaptive"};
+    oracle_csr problems[] = {oracle_laplace2d(SIDE), generate_problem("laplace3d27 24", 1)};
+
+    (void)state;
+    for (int p = 0; p < 2; p++) {
+        for (size_t k = 0; k < sizeof preconds / sizeof *preconds; k++) {
+            check_peak(&problems[p], 2, preconds[k], TESS_AMG_SMOOTHER_AUTO);
+        }
+        check_peak(&problems[p], 12, "fsai:adaptive", TESS_AMG_SMOOTHER_AUTO);
+        check_peak(&problems[p], 2, "amg", TESS_AMG_FSAI);
+        oracle_free(&problems[p]);
+    }
 }
 
 /* 10^6 vectors of 10^6 values are 8 TB. */
@@ -88,6 +131,11 @@ static void what_cannot_fit_is_refused(void **state)
     o.gmres.restart = 10;
     assert_ok(ctx, tess_solver_create(a, &o, &solver));
     tess_solver_destroy(solver);
+    o = options_of(TESS_SOLVER_CG, "fsai:adaptive"); /* columns of each thread */
+    ctx->threads = 1 << 20;
+    assert_fails(ctx, TESS_OUT_OF_MEMORY, tess_solver_create(a, &o, &solver));
+    assert_non_null(strstr(tess_context_last_error(ctx)->message, "GB more to set it up"));
+    ctx->threads = 2;
     tess_matrix_destroy(a);
     tess_context_destroy(ctx);
 }
@@ -343,6 +391,7 @@ static void short_memory_cuts_the_columns(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(estimates_are_near),
+                                       cmocka_unit_test(peaks_of_inverses_are_near),
                                        cmocka_unit_test(what_cannot_fit_is_refused),
                                        cmocka_unit_test(what_no_solve_takes_has_no_estimate),
                                        cmocka_unit_test(automatic_estimates_are_of_the_first_advice),

@@ -389,6 +389,14 @@ static tess_status widen(tess_precond *m, bool *widened)
     return renew(m);
 }
 
+static void settle(tess_precond *m)
+{
+    inverse *v = own_of(m);
+
+    inverse_ops_of(m->ctx)->release(m->ctx, &v->rows);
+    v->patterned = false;
+}
+
 static void destroy(tess_precond *m)
 {
     inverse *v = own_of(m);
@@ -542,7 +550,8 @@ static void describe(const tess_precond *m, tess_precond_factors *out)
         .kind = (KIND), .number = power_of, .parse = parse_adaptive, .check = check, .default_role = default_role, \
         .create = create, .renew = renew, .apply = apply, .takes_columns = takes_columns,                          \
         .prepare_columns = prepare_columns, .apply_columns = apply_columns, .reduces = true, .widen = widen,       \
-        .can_widen = can_widen, .revision = revision, .bytes = bytes, .factors = describe, .destroy = destroy      \
+        .can_widen = can_widen, .settle = settle, .revision = revision, .bytes = bytes, .factors = describe,       \
+        .destroy = destroy                                                                                         \
     }
 const tess_precond_ops precond_fsai = INVERSE(TESS_PRECOND_FSAI);
 const tess_precond_ops precond_isai = INVERSE(TESS_PRECOND_ISAI);

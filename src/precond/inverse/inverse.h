@@ -44,6 +44,7 @@ typedef struct inverse_request {
     inverse_choice entries;
     bool symmetric, negative; /* negative: of -A */
     const double *diagonal;   /* of A, on the device; 0: there is no entry */
+    int64_t slice_terms;      /* of a power that a GPU computes at once; 0: as it chooses */
 } inverse_request;
 
 typedef struct inverse_outcome {
@@ -56,8 +57,8 @@ typedef struct inverse_outcome {
 
 /* The functions of a device. */
 typedef struct inverse_ops {
-    /* The pattern, as inverse_pattern_on_host has it. *found false: rows would have to be cut. NULL: the
-       host finds it. */
+    /* The pattern, as inverse_pattern_on_host has it. *found false: there is not enough memory, or offsets of 32 bits
+       do not hold it. NULL: the host finds it. */
     tess_status (*find_pattern)(const inverse_request *q, inverse_rows *rows, bool *found);
     /* Takes a pattern of the host, or copies it; the caller releases what is left. */
     tess_status (*take_pattern)(tess_context *ctx, host_csr *pattern, inverse_rows *rows);

@@ -234,6 +234,13 @@ cleanup:
     return status;
 }
 
+static int64_t longest_row(const inverse_choice *o)
+{
+    const int64_t grown = 1 + (int64_t)o->steps * o->step_size;
+
+    return grown < o->row ? grown : o->row;
+}
+
 tess_status inverse_adapt_on_host(const inverse_request *q, const host_csr *a, const double *scale, host_csr *out)
 {
     tess_context *ctx = q->a->ctx;
@@ -243,11 +250,14 @@ tess_status inverse_adapt_on_host(const inverse_request *q, const host_csr *a, c
 
     TESS_TRY(tess_deadline_check(ctx, "the pattern of an approximate inverse"));
     TESS_TRY(allocate_work(ctx, a->nrows, threads, &t.work));
-    status = host_csr_from_rows(
-        ctx,
-        &(row_source){
-            .nrows = a->nrows, .ncols = a->nrows, .threads = threads, .most = MOST, .row = adapt_row, .user = &t},
-        out);
+    status = host_csr_from_rows(ctx,
+                                &(row_source){.nrows = a->nrows,
+                                              .ncols = a->nrows,
+                                              .threads = threads,
+                                              .most = longest_row(&q->entries),
+                                              .row = adapt_row,
+                                              .user = &t},
+                                out);
     if (status == TESS_SUCCESS) { status = tess_deadline_check(ctx, "the pattern of an approximate inverse"); }
 cleanup:
     release_work(ctx, a->nrows, threads, t.work);

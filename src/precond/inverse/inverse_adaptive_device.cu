@@ -285,17 +285,6 @@ __global__ void __launch_bounds__(WAVES *GPU_WAVE) grow_kernel(const growth t)
 
 /* ---- all ---- */
 
-__global__ void __launch_bounds__(GPU_BLOCK) longest_row_kernel(const growth t, int *longest)
-{
-    int64_t own = 0;
-
-    for (int64_t i = static_cast<int64_t>(blockIdx.x) * GPU_BLOCK + threadIdx.x; i < t.a.nrows;
-         i += static_cast<int64_t>(gridDim.x) * GPU_BLOCK) {
-        own = max(own, offset_of(t, i + 1) - offset_of(t, i));
-    }
-    atomicMax(longest, static_cast<int>(min(own, static_cast<int64_t>(INVERSE_LONG_ROW + 1))));
-}
-
 __global__ void __launch_bounds__(GPU_BLOCK) collect_kernel(const growth t)
 {
     for (int64_t i = static_cast<int64_t>(blockIdx.x) * GPU_BLOCK + threadIdx.x; i < t.to.nrows;
@@ -306,21 +295,6 @@ __global__ void __launch_bounds__(GPU_BLOCK) collect_kernel(const growth t)
             t.to.col_ind[begin + k] = t.column[i * (t.most + 1) + k];
         }
     }
-}
-
-tess_status find_longest(tess_context *ctx, const growth &t, int *longest)
-{
-    int *on_device = nullptr;
-    tess_status status = TESS_SUCCESS;
-
-    *longest = 0;
-    TESS_TRY(tess_device_upload(ctx, longest, 1, sizeof *longest, reinterpret_cast<void **>(&on_device)));
-    longest_row_kernel<<<gpu_grid(ctx, t.a.nrows, BLOCKS), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(t, on_device);
-    TESS_TRY(gpu_check_launch(ctx, "lengths of rows"));
-    status = ctx->backend->download(ctx, longest, on_device, sizeof *longest);
-cleanup:
-    tess_device_release(ctx, on_device, 1, sizeof *longest);
-    return status;
 }
 
 /* Twice what a row can see; 0: too many. */
@@ -388,7 +362,7 @@ tess_status inverse_adapt_on_device(const inverse_request *q, device_csr *out)
     t.diagonal = q->diagonal;
     t.choice = *o;
     t.most = static_cast<int>(grown < o->row - 1 ? grown : o->row - 1);
-    TESS_TRY(find_longest(ctx, t, &longest));
+    TESS_TRY(inverse_longest_row(ctx, &t.a, &longest));
     t.places = places_for(t, longest);
     if (t.places == 0) { return TESS_SUCCESS; }
     TESS_TRY(tess_device_allocate(ctx, n * (t.most + 1), sizeof *t.column, reinterpret_cast<void **>(&t.column)));

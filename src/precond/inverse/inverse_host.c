@@ -326,20 +326,28 @@ static tess_status drop_small(const inverse_request *q, inverse_rows *rows)
 {
     tess_context *ctx = q->a->ctx;
     const filter_task t = {q, &rows->host};
+    const int64_t n = rows->host.nrows;
     host_csr kept = {0};
-    const tess_status status = host_csr_from_rows(ctx,
-                                                  &(row_source){.nrows = rows->host.nrows,
-                                                                .ncols = rows->host.ncols,
-                                                                .threads = host_threads_for(ctx, rows->host.nrows),
-                                                                .most = INVERSE_MOST_ENTRIES,
-                                                                .row = filter_row,
-                                                                .user = &t},
-                                                  &kept);
+    int64_t *length = NULL;
+    tess_status status = TESS_SUCCESS;
 
-    if (status != TESS_SUCCESS) { return status; }
+    TESS_TRY(tess_host_allocate(ctx, n, sizeof *length, (void **)&length));
+    for (int64_t i = 0; i < n; i++) {
+        length[i] = rows->host.row_ptr[i + 1] - rows->host.row_ptr[i];
+    }
+    TESS_TRY(host_csr_from_rows(ctx,
+                                &(row_source){.nrows = n,
+                                              .ncols = rows->host.ncols,
+                                              .threads = host_threads_for(ctx, n),
+                                              .bound = length,
+                                              .row = filter_row,
+                                              .user = &t},
+                                &kept));
     host_csr_release(ctx, &rows->host);
     rows->host = kept;
-    return TESS_SUCCESS;
+cleanup:
+    tess_host_release(ctx, length, n, sizeof *length);
+    return status;
 }
 
 /* ---- matrices ---- */

@@ -12,11 +12,11 @@
 
 enum { SERIAL = 4096 };
 
-/* Which entries of a row are taken. */
+/* Which entries of a row of A are taken. */
 typedef struct choice {
     const host_csr *from;
-    const double *scale; /* NULL: values are weights already */
-    double threshold;    /* times the largest weight of the row, off the diagonal */
+    const double *scale;
+    double threshold; /* times the largest weight of the row, off the diagonal */
     int64_t most;
     bool lower;
 } choice;
@@ -66,7 +66,7 @@ static double weight_of(const choice *c, int64_t i, int64_t k)
 {
     const host_csr *a = c->from;
 
-    return c->scale ? fabs(a->val[k]) * (c->scale[i] * c->scale[a->col_ind[k]]) : a->val[k];
+    return fabs(a->val[k]) * (c->scale[i] * c->scale[a->col_ind[k]]);
 }
 
 static double least_weight(const choice *c, int64_t i)
@@ -77,6 +77,16 @@ static double least_weight(const choice *c, int64_t i)
         if (c->from->col_ind[k] != i) { largest = fmax(largest, weight_of(c, i, k)); }
     }
     return c->threshold * largest;
+}
+
+/* The `most` first entries of row i, sorted. */
+static int64_t cut_row(int64_t i, int64_t most, int64_t count, int32_t *column, double *weight)
+{
+    const int64_t left = count < most ? count : most;
+
+    if (left < count) { select_first(i, left, count, column, weight); }
+    host_csr_sort_row(left, column, weight);
+    return left;
 }
 
 static int64_t choose_row(const void *user, int thread, int64_t i, int32_t *column, double *val)
@@ -97,12 +107,7 @@ static int64_t choose_row(const void *user, int thread, int64_t i, int32_t *colu
         column[count] = j;
         val[count++] = weight;
     }
-    if (count > c->most) {
-        select_first(i, c->most, count, column, val);
-        count = c->most;
-    }
-    host_csr_sort_row(count, column, val);
-    return count;
+    return cut_row(i, c->most, count, column, val);
 }
 
 static tess_status choose(tess_context *ctx, const choice *c, host_csr *out)
@@ -142,36 +147,56 @@ static void find_scale(const host_csr *a, double *scale)
     }
 }
 
-/* power := power base, with rows of both sides cut to twice what the inverse may have. */
-static tess_status raise(tess_context *ctx, int64_t most, const host_csr *base, host_csr *power)
-{
-    host_csr product = {0}, cut = {0};
-    tess_status status = TESS_SUCCESS;
+/* A product of powers, whose rows are cut to twice what the inverse may have; the last becomes its pattern. */
+typedef struct raised {
+    int64_t row;
+    bool last, lower;
+} raised;
 
-    TESS_TRY(tess_deadline_check(ctx, "the pattern of an approximate inverse"));
-    TESS_TRY(host_csr_multiply(ctx, power, base, false, &product));
-    TESS_TRY(choose(ctx, &(choice){.from = &product, .most = most}, &cut));
-    host_csr_release(ctx, power);
-    *power = cut;
-cleanup:
-    host_csr_release(ctx, &product);
-    return status;
+/* Both factors have all diagonal entries, and so has their product. NaN goes. */
+static int64_t take_weights(bool lower, int64_t i, int64_t count, int32_t *column, double *weight)
+{
+    int64_t left = 0;
+
+    for (int64_t k = 0; k < count; k++) {
+        const int32_t j = column[k];
+
+        if (j != i && ((lower && j > i) || !(weight[k] >= 0.0))) { continue; }
+        column[left] = j;
+        weight[left++] = j == i ? 1.0 : weight[k];
+    }
+    return left;
+}
+
+static int64_t finish_row(const void *user, int64_t i, int64_t count, int32_t *column, double *weight)
+{
+    const raised *r = user;
+
+    count = cut_row(i, 2 * r->row, take_weights(false, i, count, column, weight), column, weight);
+    return r->last ? cut_row(i, r->row, take_weights(r->lower, i, count, column, weight), column, weight) : count;
 }
 
 static tess_status find_power(tess_context *ctx, const inverse_request *q, const host_csr *a, const double *scale,
                               host_csr *out)
 {
     const inverse_choice *o = &q->entries;
-    const int64_t most = 2 * (int64_t)o->row;
-    host_csr base = {0}, power = {0};
+    raised r = {.row = o->row, .lower = q->symmetric};
+    const row_finish finish = {finish_row, &r};
+    host_csr base = {0}, power = {0}, next = {0};
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(choose(ctx, &(choice){.from = a, .scale = scale, .threshold = o->threshold, .most = most}, &base));
-    TESS_TRY(choose(ctx, &(choice){.from = &base, .most = most}, &power));
+    TESS_TRY(choose(ctx, &(choice){.from = a, .scale = scale, .threshold = o->threshold, .most = 2 * (int64_t)o->row},
+                    &base));
     for (int k = 1; k < o->power; k++) {
-        TESS_TRY(raise(ctx, most, &base, &power));
+        TESS_TRY(tess_deadline_check(ctx, "the pattern of an approximate inverse"));
+        r.last = k + 1 == o->power;
+        TESS_TRY(host_csr_multiply_finished(ctx, k == 1 ? &base : &power, &base, &finish, &next));
+        host_csr_release(ctx, &power);
+        power = next;
+        next = (host_csr){0};
     }
-    status = choose(ctx, &(choice){.from = &power, .most = o->row, .lower = q->symmetric}, out);
+    *out = power;
+    power = (host_csr){0};
 cleanup:
     host_csr_release(ctx, &base);
     host_csr_release(ctx, &power);

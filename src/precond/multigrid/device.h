@@ -122,6 +122,8 @@ typedef struct amg_device_ops {
     /* *of gets the smallest of the rows' largest entries, and the largest. */
     tess_status (*find_range)(tess_context *ctx, const amg_device_scaled *s, amg_device_extremes *of);
     tess_status (*scaled_values)(tess_context *ctx, const amg_device_scaled *s, double *val);
+    /* Whether A and A^T have one pattern, and values that differ by no more than `rounding`. */
+    tess_status (*find_symmetry)(tess_context *ctx, const device_csr *a, double rounding, bool *symmetric);
     /* Up to AMG_MOST_EXTREMES, for the functions that find some, which do not wait, and their values. */
     tess_status (*open_extremes)(tess_context *ctx, int count, amg_device_extremes **out);
     tess_status (*read_extremes)(tess_context *ctx, int count, const amg_device_extremes *of, amg_extremes *out);

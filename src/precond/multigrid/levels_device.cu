@@ -189,6 +189,28 @@ tess_status read_extremes(tess_context *ctx, int count, const amg_device_extreme
     return status;
 }
 
+/* ---- symmetry ---- */
+
+/* As is_symmetric_row of cycle/factors.c; t: A^T. */
+__global__ void __launch_bounds__(GPU_BLOCK)
+    count_unsymmetric_kernel(const device_csr a, const device_csr t, double rounding, unsigned long long *others)
+{
+    unsigned own = 0;
+
+    for (int64_t i = first_team(); i < a.nrows; i += all_teams()) {
+        const int32_t begin = a.row_ptr[i], end = a.row_ptr[i + 1];
+
+        if (t.row_ptr[i] != begin || t.row_ptr[i + 1] != end) {
+            own++;
+            continue;
+        }
+        for (int32_t k = begin + team_lane(); k < end; k += TEAM) {
+            own += t.col_ind[k] != a.col_ind[k] || !(fabs(t.val[k] - a.val[k]) <= rounding);
+        }
+    }
+    if (own > 0) { atomicAdd(others, static_cast<unsigned long long>(own)); }
+}
+
 /* ---- the table ---- */
 
 tess_status find_block_size(tess_context *ctx, const device_csr *a, int *size)
@@ -236,6 +258,26 @@ tess_status scaled_values(tess_context *ctx, const amg_device_scaled *s, double 
 
     scaled_values_kernel<<<gpu_grid(ctx, s->a.nrows * TEAM, PASS_BLOCKS), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(*s, val);
     return gpu_check_launch(ctx, "scaling a level");
+}
+
+tess_status find_symmetry(tess_context *ctx, const device_csr *a, double rounding, bool *symmetric)
+{
+    gpu_scope scope(ctx);
+    unsigned long long others = 0, *on_device = nullptr;
+    device_csr t = {};
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(device_csr_ops_of(ctx)->transpose(ctx, a, &t, nullptr));
+    TESS_TRY(tess_device_upload(ctx, &others, 1, sizeof others, reinterpret_cast<void **>(&on_device)));
+    count_unsymmetric_kernel<<<gpu_grid(ctx, a->nrows * TEAM, PASS_BLOCKS), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(
+        *a, t, rounding, on_device);
+    TESS_TRY(gpu_check_launch(ctx, "comparing a level with its transpose"));
+    TESS_TRY(ctx->backend->download(ctx, &others, on_device, sizeof others));
+    *symmetric = others == 0;
+cleanup:
+    tess_device_release(ctx, on_device, 1, sizeof others);
+    device_csr_release(ctx, &t);
+    return status;
 }
 
 tess_status take_part(tess_context *ctx, const device_csr *a, const uint8_t *strong, const amg_device_numbers *coarse,
@@ -295,6 +337,7 @@ extern "C" const amg_device_ops *amg_device_gpu_ops(void)
                                          scale,
                                          find_range,
                                          scaled_values,
+                                         find_symmetry,
                                          open_extremes,
                                          read_extremes,
                                          amg_device_store_again,

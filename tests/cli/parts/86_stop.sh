@@ -152,7 +152,10 @@ expect 2 solve gallery:laplace2d:10 --time-limit 0
 expect 0 info gallery:laplace2d:100 --solve=gmres,ilu0 --json memory.json
 out_has '^memory of a solve gmres with preconditioner ilu0: about'
 json memory.json "j['solve_memory']['fits'] and j['solve_memory']['total'] == sum(j['solve_memory'][k] for k in
-    ('stored', 'precond_bytes', 'vectors', 'history')) and j['solve_memory']['vectors'] > 51 * 8 * 10000"
+    ('stored', 'precond_bytes', 'setup', 'vectors', 'history')) and j['solve_memory']['vectors'] > 51 * 8 * 10000"
+expect 0 info gallery:laplace2d:100 --solve=cg,fsai --json memory.json
+out_has 'preconditioner [0-9.]+ [kM]B and [0-9.]+ [kM]B to set it up, stored matrix'
+json memory.json "j['solve_memory']['setup'] > 12 * j['nnz']"
 expect 0 info gallery:laplace2d:100 --solve
 expect 0 info gallery:laplace2d:100 --json memory.json
 json memory.json "j['solve_memory'] is None"
@@ -183,7 +186,7 @@ expect 0 info gallery:laplace2d:100 --solve=cg,jacobi --columns 20 --json memory
 out_has '^ +20 columns in 3 loops of up to 8: '
 json memory.json "(lambda m: m['columns'] == 20 and m['columns_together'] == 8 and m['arrays'] == 20 * 2 * 8 * 10000
     and m['total'] == sum(m[k] for k in ('stored', 'precond_bytes', 'vectors', 'history', 'loop', 'arrays')) and
-    m['loop'] > 8 * 8 * 8 * 10000)(j['solve_memory'])"
+    m['setup'] == 0 and m['loop'] > 8 * 8 * 8 * 10000)(j['solve_memory'])"
 expect 0 info gallery:laplace2d:100 --solve=cg,jacobi --columns 6
 out_has '^ +6 columns in one loop: '
 expect 0 info gallery:laplace2d:100 --solve=gmres,ilu0 --columns 4 --json memory.json

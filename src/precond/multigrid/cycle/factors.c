@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/deadline.h"
+#include "precond/multigrid/device.h"
 #include "precond/precond.h"
 
 enum { SERIAL = 4096 };
@@ -76,47 +77,74 @@ bool amg_has_factors(const tess_amg_options *o)
     return o->smoother == TESS_AMG_ILU0 || o->smoother == TESS_AMG_FSAI;
 }
 
-tess_status amg_factor_level(const amg_cycle *c, const amg_scaled *a, amg_cycle_level *l)
+static void drop_factors(amg_cycle_level *l)
+{
+    tess_precond_destroy(l->factors);
+    l->factors = NULL;
+}
+
+static bool wants_factors(const amg_cycle *c, const amg_cycle_level *l)
+{
+    return amg_has_factors(&c->options) && !l->inverse && l->n > 0;
+}
+
+/* Of the scaled matrix. New values make new factors, so that inverses need it no longer. */
+static tess_status make_factors(const amg_cycle *c, const tess_matrix *matrix, bool symmetric, amg_cycle_level *l)
 {
     const tess_error before = c->ctx->error;
     tess_precond_options options;
-    tess_matrix *matrix = NULL;
-    bool symmetric = false;
     tess_status status = TESS_SUCCESS;
 
-    tess_precond_destroy(l->factors); /* of the values before */
-    l->factors = NULL;
-    if (!amg_has_factors(&c->options) || l->inverse || l->n == 0) { return TESS_SUCCESS; }
-    TESS_TRY(tess_deadline_check(c->ctx, "amg"));
-    TESS_TRY(copy_scaled(c->ctx, a, &matrix, &symmetric));
     set_options(c, l, symmetric, &options);
     status = tess_precond_create(matrix, &options, &l->factors);
     if (status == TESS_SINGULAR && options.kind == TESS_PRECOND_FSAI) { /* not definite, or not on this level */
         c->ctx->error = before;
-        tess_precond_destroy(l->factors);
-        l->factors = NULL;
+        drop_factors(l);
         options.kind = TESS_PRECOND_ISAI;
         status = tess_precond_create(matrix, &options, &l->factors);
     }
+    if (status == TESS_SUCCESS && options.kind != TESS_PRECOND_IC0 && options.kind != TESS_PRECOND_ILU0) {
+        tess_precond_settle(l->factors);
+    }
+    return status;
+}
+
+tess_status amg_factor_level(const amg_cycle *c, const amg_scaled *a, amg_cycle_level *l)
+{
+    tess_matrix *matrix = NULL;
+    bool symmetric = false;
+    tess_status status = TESS_SUCCESS;
+
+    drop_factors(l); /* of the values before */
+    if (!wants_factors(c, l)) { return TESS_SUCCESS; }
+    TESS_TRY(tess_deadline_check(c->ctx, "amg"));
+    TESS_TRY(copy_scaled(c->ctx, a, &matrix, &symmetric));
+    status = make_factors(c, matrix, symmetric, l);
 cleanup:
-    tess_matrix_destroy(matrix); /* the factors hold it */
+    tess_matrix_destroy(matrix); /* the factors may hold it */
     return status;
 }
 
 tess_status amg_factor_device_level(const amg_cycle *c, const device_csr *a, const double *scale, amg_cycle_level *l)
 {
-    host_csr copy = {0};
-    double *on_host = NULL;
+    const amg_device_ops *ops = amg_device_ops_of(c->ctx);
+    device_csr scaled = {0};
+    tess_matrix *matrix = NULL;
+    bool symmetric = false;
     tess_status status = TESS_SUCCESS;
 
-    if (!amg_has_factors(&c->options) || l->inverse || l->n == 0) { return TESS_SUCCESS; }
-    TESS_TRY(device_csr_download(c->ctx, a, &copy));
-    TESS_TRY(tess_host_allocate(c->ctx, l->n, sizeof *on_host, (void **)&on_host));
-    TESS_TRY(c->ctx->backend->download(c->ctx, on_host, scale, (size_t)l->n * sizeof *on_host));
-    status = amg_factor_level(c, &(amg_scaled){&copy, on_host, on_host}, l);
+    drop_factors(l);
+    if (!wants_factors(c, l)) { return TESS_SUCCESS; }
+    TESS_TRY(tess_deadline_check(c->ctx, "amg"));
+    TESS_TRY(device_csr_copy_pattern(c->ctx, a, &scaled));
+    TESS_TRY(tess_device_allocate(c->ctx, scaled.nnz, sizeof *scaled.val, (void **)&scaled.val));
+    TESS_TRY(ops->scaled_values(c->ctx, &(amg_device_scaled){*a, scale, scale}, scaled.val));
+    TESS_TRY(ops->find_symmetry(c->ctx, &scaled, rounding, &symmetric));
+    TESS_TRY(device_csr_to_matrix(c->ctx, &scaled, &matrix));
+    status = make_factors(c, matrix, symmetric, l);
 cleanup:
-    tess_host_release(c->ctx, on_host, l->n, sizeof *on_host);
-    host_csr_release(c->ctx, &copy);
+    device_csr_release(c->ctx, &scaled);
+    tess_matrix_destroy(matrix);
     return status;
 }
 
