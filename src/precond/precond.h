@@ -78,6 +78,7 @@ struct tess_precond {
     const tess_matrix *matrix; /* held; NULL for a shell */
     uint64_t values_version;
     uint64_t changes; /* times that it was mended or widened, or renewed */
+    bool varies;      /* not linear, as K cycles: for flexible methods alone */
     tess_shell_precond shell;
     void *own; /* data of the kind */
 };

@@ -115,8 +115,6 @@ static void auto_takes_aggregation_for_systems(void **state)
     options.amg.near_nullspace = ones;
     options.amg.near_nullspace_columns = 1;
     assert_int_equal(levels_of(ctx, "laplace3d 10", &options).coarsening, TESS_AMG_AGGREGATION);
-    options.amg.coarsening = TESS_AMG_CLASSICAL;
-    assert_int_equal(levels_of(ctx, "laplace3d 10", &options).coarsening, TESS_AMG_CLASSICAL);
     free(ones);
     tess_context_destroy(ctx);
 }

@@ -66,9 +66,9 @@ static tess_status check_near_nullspace(const tess_matrix *a, const tess_amg_opt
         return refuse(a, "give nrows values for each of up to 16 columns",
                       "near_nullspace and near_nullspace_columns do not fit together");
     }
-    if (columns > 0 && amg_needs_classical(o)) {
-        return refuse(a, "leave out amg.restriction, amg.split and fc-jacobi, or the vectors and coordinates",
-                      "classical coarsening takes no vectors");
+    if (columns == TESS_MAX_NEAR_NULLSPACE && o->modes > 0) {
+        return refuse(a, "leave out amg.modes (--amg-modes), or give fewer vectors",
+                      "a near-nullspace of 16 columns leaves no room for more");
     }
     return TESS_SUCCESS;
 }
@@ -90,14 +90,6 @@ static tess_status check_numbers(const tess_matrix *a, const tess_amg_options *o
     }
     if (o->modes < 0 || o->modes >= TESS_MAX_NEAR_NULLSPACE) {
         return refuse(a, "use 0 to 15", "the number of modes is out of range");
-    }
-    if (o->modes > 0 && (o->coarsening == TESS_AMG_CLASSICAL || amg_needs_classical(o))) {
-        return refuse(a, "use aggregation, or leave out amg.modes (--amg-modes)",
-                      "classical coarsening takes no vectors");
-    }
-    if (o->coarsening != TESS_AMG_AUTO && o->coarsening != TESS_AMG_CLASSICAL && amg_needs_classical(o)) {
-        return refuse(a, "use classical coarsening, or leave out amg.restriction, amg.split and fc-jacobi",
-                      "aggregation has no fine unknowns for air, fc-jacobi or ruge-stueben");
     }
     if (o->smoother == TESS_AMG_FC_JACOBI && o->restriction == TESS_AMG_RESTRICTION_TRANSPOSE) {
         return refuse(a, "use amg.restriction air (--amg-restriction air), or another smoother",
@@ -396,6 +388,21 @@ cleanup:
     return TESS_SUCCESS;
 }
 
+/* Options that turned out to be without effect, because the matrix decided. */
+static void tell_unread(const tess_precond *m)
+{
+    const amg *own = m->own;
+    const tess_amg_coarsening kind = own->hierarchy.coarsening->kind;
+    const char *unread = amg_find_unread(&own->asked, kind);
+
+    if (unread) {
+        tess_log(m->ctx, TESS_LOG_WARN, "amg: %s has no effect, because the levels are by %s", unread,
+                 kind == TESS_AMG_CLASSICAL ? "classical coarsening" : "aggregation");
+    } else if (own->asked.modes > 0 && own->modes == 0) {
+        tess_log(m->ctx, TESS_LOG_WARN, "amg: --amg-modes has no effect, because trial cycles found no vector");
+    }
+}
+
 /* The levels for the matrix's values: anew, or if there are some on their patterns. */
 static tess_status set_up(tess_precond *m)
 {
@@ -417,7 +424,8 @@ static tess_status set_up(tess_precond *m)
         TESS_TRY(build_levels(m));
         check_choice(m);
         try_other(m);
-        status = add_modes(m);
+        TESS_TRY(add_modes(m));
+        tell_unread(m);
     }
 cleanup:
     if (status != TESS_SUCCESS) { close_all(own); }
@@ -467,7 +475,8 @@ static tess_status create(tess_precond *m, const tess_precond_options *options)
     own->hierarchy = (amg_hierarchy){.ctx = m->ctx, .options = options->amg};
     TESS_TRY(copy_near_nullspace(m));
     own->asked = own->hierarchy.options;
-    if (options->amg.cycle == TESS_AMG_K) { m->ops = &precond_amg_on_host; }
+    m->varies = options->amg.cycle == TESS_AMG_K;
+    if (m->varies) { m->ops = &precond_amg_on_host; }
     status = set_up(m);
 cleanup:
     return status;

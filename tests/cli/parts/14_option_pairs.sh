@@ -25,6 +25,9 @@ done <<'END'
 --solver cg --format sell --arithmetic fp32|a solve cannot compute in fp32 arithmetic
 --solver cg --choices some.file|--choices is for --solver auto
 --precision fp64 --policy lossless|--precision fp64 forbids lower precisions; leave it out, or --policy lossless
+--precond amg --amg-restriction air --amg-modes 2|--amg-modes is for aggregation, which --amg-restriction air excludes
+--precond amg --amg-modes 2 --amg-split pmis|--amg-split is for classical coarsening, which --amg-modes excludes
+--solver cg --precond amg --amg-cycle k|--amg-cycle k needs --solver fgmres: it is another operator in each iteration
 -ksp_type cg -ksp_gmres_restart 7|-ksp_gmres_restart is for -ksp_type gmres, gmres-ir, gmres-fd, fgmres or nested
 END
 # What solve refuses, info refuses in the same words: of the solve that it advises on, and that --solve names.
