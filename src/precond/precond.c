@@ -447,6 +447,7 @@ tess_status tess_precond_get_factors(const tess_precond *m, tess_precond_factors
 
     if (status != TESS_SUCCESS) { return status; }
     m->ops->factors(m, &full);
+    full.precision = m->ops->stored ? m->ops->stored(m) : m->role.given ? m->role.storage : TESS_PRECISION_FP64;
     result_return(&full, out);
     return TESS_SUCCESS;
 }

@@ -57,12 +57,14 @@ typedef struct tess_precond_ops {
     int64_t (*bytes)(const tess_precond *m); /* on the device; NULL: 0 */
     void (*count_blocks)(const tess_precond *m, int64_t *counts);      /* counts by precision; NULL: none */
     void (*factors)(const tess_precond *m, tess_precond_factors *out); /* NULL: it has no factors */
-    void (*levels)(const tess_precond *m, tess_amg_levels *out);       /* NULL: it has no levels */
-    void (*sweeps)(const tess_precond *m, tess_precond_sweeps *out);   /* NULL: it has no sweeps */
-    const tess_precond *(*inside)(const tess_precond *m);              /* the one that iterations within this one
-                                                                          apply, or NULL; NULL: there are none */
-    void (*destroy)(tess_precond *m);                                  /* frees m->own, which may be NULL; NULL: nothing
-                                                                          to free */
+    /* In which precision factors are stored; NULL: that of the role. */
+    tess_precision (*stored)(const tess_precond *m);
+    void (*levels)(const tess_precond *m, tess_amg_levels *out);     /* NULL: it has no levels */
+    void (*sweeps)(const tess_precond *m, tess_precond_sweeps *out); /* NULL: it has no sweeps */
+    const tess_precond *(*inside)(const tess_precond *m);            /* the one that iterations within this one
+                                                                        apply, or NULL; NULL: there are none */
+    void (*destroy)(tess_precond *m);                                /* frees m->own, which may be NULL; NULL: nothing
+                                                                        to free */
 } tess_precond_ops;
 
 /* The preconditioner of that kind, or NULL (registry/preconds.c). */

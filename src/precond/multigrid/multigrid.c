@@ -59,7 +59,7 @@ static tess_status check_near_nullspace(const tess_matrix *a, const tess_amg_opt
 
     if (o->block_size < 0 || o->block_size > TESS_MAX_AMG_BLOCK ||
         (o->block_size > 0 && a->nrows % o->block_size != 0)) {
-        return refuse(a, "use 1 to 6, and a matrix of whole blocks; 0: as the pattern shows",
+        return refuse(a, "use 1 to 6, and a matrix of whole blocks, or leave out amg.block_size (--amg-block-size)",
                       "block_size does not fit the matrix");
     }
     if (columns < 0 || columns > TESS_MAX_NEAR_NULLSPACE || (columns > 0) != (o->near_nullspace != NULL)) {
