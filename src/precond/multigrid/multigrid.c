@@ -2,6 +2,8 @@
 /* The preconditioner amg: options, set-up, renewal, application, facts. */
 #include <string.h>
 
+#include <tessera/names.h>
+
 #include "base/spare_memory.h"
 #include "precond/multigrid/by_matrix.h"
 #include "precond/multigrid/choice.h"
@@ -398,6 +400,11 @@ static void tell_unread(const tess_precond *m)
     if (unread) {
         tess_log(m->ctx, TESS_LOG_WARN, "amg: %s has no effect, because the levels are by %s", unread,
                  kind == TESS_AMG_CLASSICAL ? "classical coarsening" : "aggregation");
+    } else if (own->near_nullspace && own->cycle.count == 1 && m->n > own->asked.coarsest &&
+               own->asked.max_levels > 1) {
+        tess_log(m->ctx, TESS_LOG_WARN,
+                 "amg: one level is left alone, because with %s of a near-nullspace the next has as many rows",
+                 tess_count(own->asked.near_nullspace_columns, "column").text);
     } else if (own->asked.modes > 0 && own->modes == 0) {
         tess_log(m->ctx, TESS_LOG_WARN, "amg: --amg-modes has no effect, because trial cycles found no vector");
     }
@@ -444,21 +451,14 @@ static void destroy(tess_precond *m)
     m->own = NULL;
 }
 
-/* A copy of the caller's vectors: a set-up that failed is repeated for later values. */
 static tess_status copy_near_nullspace(tess_precond *m)
 {
     amg *own = m->own;
     tess_amg_options *o = &own->hierarchy.options;
-    const int64_t count = m->n * o->near_nullspace_columns;
-    tess_status status = TESS_SUCCESS;
 
-    if (count == 0) { return TESS_SUCCESS; }
-    TESS_TRY(tess_host_allocate(m->ctx, count, sizeof *own->near_nullspace, (void **)&own->near_nullspace));
-    own->near_values = count;
-    memcpy(own->near_nullspace, o->near_nullspace, (size_t)count * sizeof *own->near_nullspace);
-    o->near_nullspace = own->near_nullspace;
-cleanup:
-    return status;
+    if (m->n * o->near_nullspace_columns == 0) { return TESS_SUCCESS; }
+    own->near_values = m->n * o->near_nullspace_columns;
+    return amg_copy_near_nullspace(m->ctx, m->n, o, &own->near_nullspace);
 }
 
 static tess_status create(tess_precond *m, const tess_precond_options *options)

@@ -47,6 +47,13 @@ expect 0 solve $problem --precond amg --amg-aggressive 0 --amg-block-size 3 --de
 expect 2 solve $problem --precond amg --coordinates nodes.mtx --amg-block-size 2
 err_has 'nodes.mtx: 3 coordinates, the unknowns of a node, but --amg-block-size is 2; leave it out'
 expect 0 solve $problem --precond amg --coordinates nodes.mtx --amg-block-size 3 --device cpu
+# With as many vectors as an aggregate has rows the next level is no smaller.
+awk 'BEGIN { srand(7); print "%%MatrixMarket matrix array real general"; print "900 16"
+    for (i = 0; i < 900 * 16; i++) print rand() }' >many.mtx
+expect 0 solve gallery:laplace2d:30 --precond amg --near-nullspace many.mtx --device cpu
+err_has 'warning: amg: a near-nullspace has no effect, because the levels are by classical coarsening'
+expect 0 solve gallery:laplace2d:30 --precond amg --near-nullspace many.mtx --amg-coarsening aggregation --device cpu
+err_has 'warning: amg: one level is left alone, because with 16 columns of a near-nullspace the next has as many rows'
 # A K cycle is for a flexible method.
 expect 0 solve gallery:laplace2d:30 --precond amg --amg-cycle k --device cpu --json solve.json
 json solve.json 'j["solver"] == "fgmres" and j["converged"]'
