@@ -246,6 +246,8 @@ int cli_check_saddle(const cli_saddle *saddle, const tess_precond_options *preco
 int cli_load_saddle(tess_context *ctx, cli_saddle *saddle, tess_saddle_options *options);
 void cli_free_saddle(cli_saddle *saddle);
 /* Adds the files' names to an object. */
+void cli_write_precond_files(FILE *to, const cli_nullspace *nullspace, const cli_saddle *saddle,
+                             tess_precond_kind kind);
 void cli_add_saddle_json(json_t *object, const cli_saddle *saddle);
 
 /* ---- plot.c: a picture of the precisions ---- */

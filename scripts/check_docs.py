@@ -5,9 +5,10 @@
 The rules are the data of this file. Each finding is a line FILE:LINE: RULE: what is wrong; the exit status is 1 while
 there is one, and 77 if --spelling finds no codespell (in CI that is a failure).
 
-A block ```console is run in a folder that has data/ and the tool as `tessera`, and its output is compared up to numbers
-and units; numbers of iterations may differ by 1, or by 2 %. A line `...` stands for any lines. <!-- gpu --> or <!-- illustrative --> above a block says that it needs a
-GPU, or something else that a test has not: it is not run. <!-- file: NAME --> says that a block has the text of a file.
+A block ```console is run in a folder that has data/ and the tool as `tessera`, and its output is compared up to
+numbers and units; numbers of iterations may differ by 1, or by 2 %. A line `...` stands for any lines. <!-- gpu --> or
+<!-- illustrative --> above a block says that it needs a GPU, or something else that a test has not: it is not run.
+<!-- file: NAME --> says that a block has the text of a file.
 
 Each file of docs/results/raw is linked from a document, itself or its folder. A page of results says at its top which
 commit ran on what, and each page of docs/ when to use it. README's figures are on the pages that it links. The tree has

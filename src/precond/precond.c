@@ -115,6 +115,14 @@ static tess_status check_request(const tess_matrix *a, const tess_precond_option
     return tess_find_precond(options->kind)->check(a, options);
 }
 
+tess_status tess_precond_examine(const tess_matrix *a, const tess_precond_options *options)
+{
+    const tess_status status = check_request(a, options);
+    const tess_precond_ops *ops = tess_find_precond(options->kind);
+
+    return status == TESS_SUCCESS && ops->examine && a->ops ? ops->examine(a, options) : status;
+}
+
 static tess_status require_fit(tess_context *ctx, const tess_precond_options *options)
 {
     tess_precond_options taken;

@@ -20,6 +20,8 @@ typedef struct tess_precond_ops {
     bool (*parse)(const char *text, tess_precond_options *options);
     /* Checks the options. The matrix is assembled or a shell, and square. */
     tess_status (*check)(const tess_matrix *a, const tess_precond_options *options);
+    /* What the set-up refuses after a look at the entries, for advice. The matrix is assembled. NULL: nothing. */
+    tess_status (*examine)(const tess_matrix *a, const tess_precond_options *options);
     /* Makes m->own for m->matrix. After SINGULAR it exists too: later values may succeed. NULL: nothing to make. */
     tess_status (*create)(tess_precond *m, const tess_precond_options *options);
     tess_status (*renew)(tess_precond *m); /* renews it for the matrix's new values; NULL: nothing to do */
@@ -87,6 +89,8 @@ struct tess_precond {
 
 /* A preconditioner of the library's own, without data yet, for an assembled matrix, which it holds. */
 tess_status tess_precond_make(const tess_matrix *a, const tess_precond_ops *ops, tess_precond **out);
+/* Whether one could be made, as far as options, the matrix and its rows tell; the errors are those of the set-up. */
+tess_status tess_precond_examine(const tess_matrix *a, const tess_precond_options *options);
 /* The user's: what iterations within this one apply, if it has some. m may be NULL. */
 const tess_precond *tess_precond_inmost(const tess_precond *m);
 /* Another holder, which destroys it too. NULL is allowed. */

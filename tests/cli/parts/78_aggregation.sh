@@ -54,6 +54,15 @@ expect 0 solve gallery:laplace2d:30 --precond amg --near-nullspace many.mtx --de
 err_has 'warning: amg: a near-nullspace has no effect, because the levels are by classical coarsening'
 expect 0 solve gallery:laplace2d:30 --precond amg --near-nullspace many.mtx --amg-coarsening aggregation --device cpu
 err_has 'warning: amg: one level is left alone, because with 16 columns of a near-nullspace the next has as many rows'
+# info takes the same files, and advises the solve that has them.
+expect 0 info $problem --precond amg --coordinates nodes.mtx --json info.json
+out_has '^ +first --solver cg --precond amg --amg-block-size 3 --coordinates nodes.mtx: '
+json info.json 'j["amg"]["coarsening"] == "aggregation" and j["amg"]["levels"][1]["rows"] % 6 == 0'
+expect 0 info $problem --solve=cg,amg --near-nullspace ones.mtx
+out_has '^memory of a solve +cg with preconditioner amg: '
+expect 2 info $problem --coordinates nodes.mtx
+err_has '--coordinates is for --precond amg by aggregation'
+expect 3 info $problem --precond amg --coordinates ones.mtx
 # A K cycle is for a flexible method.
 expect 0 solve gallery:laplace2d:30 --precond amg --amg-cycle k --device cpu --json solve.json
 json solve.json 'j["solver"] == "fgmres" and j["converged"]'
