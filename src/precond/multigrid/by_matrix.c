@@ -39,6 +39,7 @@ typedef struct entry_sums {
     double difference, sum;               /* |a_ij - a_ji|, |a_ij + a_ji| */
     double scaled_difference, scaled_sum; /* with rows divided by the diagonal */
     double other_sign, all;               /* magnitudes */
+    double scale;                         /* of entries that are multiplied by one another */
 } entry_sums;
 
 static void add_row(const host_csr *a, int64_t i, entry_sums *s)
@@ -52,11 +53,27 @@ static void add_row(const host_csr *a, int64_t i, entry_sums *s)
         if (j == i) { continue; }
         s->difference += fabs(there - back);
         s->sum += fabs(there + back);
-        s->scaled_difference += fabs(there * its - back * own);
-        s->scaled_sum += fabs(there * its + back * own);
+        s->scaled_difference += fabs(s->scale * there * (s->scale * its) - s->scale * back * (s->scale * own));
+        s->scaled_sum += fabs(s->scale * there * (s->scale * its) + s->scale * back * (s->scale * own));
         s->all += fabs(there);
-        if (there * own > 0.0) { s->other_sign += fabs(there); }
+        if ((there > 0.0 && own > 0.0) || (there < 0.0 && own < 0.0)) { s->other_sign += fabs(there); }
     }
+}
+
+static double largest_of_row(const host_csr *a, int64_t i)
+{
+    double largest = 0.0;
+
+    for (int64_t k = a->row_ptr[i]; k < a->row_ptr[i + 1]; k++) {
+        largest = fmax(largest, fabs(a->val[k]));
+    }
+    return largest;
+}
+
+/* Of few rows all. */
+static int64_t sampled_row(int64_t n, uint64_t seed, int64_t k)
+{
+    return n <= SAMPLE ? k : (int64_t)(tess_random_bits(seed, (uint64_t)k) % (uint64_t)n);
 }
 
 static double ratio(double a, double b)
@@ -67,10 +84,15 @@ static double ratio(double a, double b)
 void amg_find_matrix_facts(const host_csr *a, uint64_t seed, amg_matrix_facts *facts)
 {
     const int64_t n = a->nrows, count = n < SAMPLE ? n : SAMPLE;
+    double largest = 0.0;
     entry_sums s = {0};
 
     for (int64_t k = 0; k < count; k++) {
-        add_row(a, count == n ? k : (int64_t)(tess_random_bits(seed, (uint64_t)k) % (uint64_t)n), &s);
+        largest = fmax(largest, largest_of_row(a, sampled_row(n, seed, k)));
+    }
+    s.scale = amg_square_scale(largest);
+    for (int64_t k = 0; k < count; k++) {
+        add_row(a, sampled_row(n, seed, k), &s);
     }
     *facts =
         (amg_matrix_facts){.unsymmetry = fmin(ratio(s.difference, s.sum), ratio(s.scaled_difference, s.scaled_sum)),

@@ -3,6 +3,9 @@
 #ifndef TESS_PRECOND_MULTIGRID_HIERARCHY_H
 #define TESS_PRECOND_MULTIGRID_HIERARCHY_H
 
+#include <float.h>
+#include <math.h>
+
 #include <tessera/precond.h>
 
 #include "matrix/host_csr.h"
@@ -71,6 +74,18 @@ typedef struct amg_coarsening {
     /* AMG_STAGES sums, which coarsen and renew add to. NULL: it does not tell. */
     double *(*stage_seconds)(void *state);
 } amg_coarsening;
+
+/* The power of two by which entries are multiplied before they are multiplied by one another, so that products stay in
+   range: sums of these count against one another alone. */
+static inline double amg_square_scale(double largest)
+{
+    enum { MOST = 1000 };
+    int exponent = 0;
+
+    if (!(largest > 0.0 && largest <= DBL_MAX)) { return 1.0; }
+    (void)frexp(largest, &exponent);
+    return ldexp(1.0, exponent > -MOST ? -exponent : MOST);
+}
 
 /* Groups of rows, as a pattern of blocks would have them. */
 typedef struct amg_groups {
