@@ -227,7 +227,7 @@ static tess_status amg_of(scene *s, tess_amg_coarsening coarsening, tess_amg_cyc
     options.amg.precision = TESS_AMG_PRECISION_FP16;
     options.amg.smoother = coarsening == TESS_AMG_AGGREGATION ? TESS_AMG_BLOCK_JACOBI : TESS_AMG_JACOBI; /* estimated */
     options.amg.cycle = cycle;
-    options.amg.aggressive = 1;
+    options.amg.aggressive = coarsening == TESS_AMG_CLASSICAL ? 1 : 0;
     options.amg.coarsest = 10;
     status = use_precond(s, &a, &options);
     oracle_free(&a);
