@@ -413,6 +413,7 @@ static void units_do_not_matter(void **state)
         tess_solve_options options = amg_solve(TESS_SOLVER_FGMRES);
         oracle_csr a = generate_problem(problems[k / 3], 1);
 
+        options.precond.amg.precision = TESS_AMG_PRECISION_FP64;
         options.precond.amg.cycle = cycles[k % 3];
         options.precond.amg.coarsest = 20;
         options.precond.amg.coarsening = k / 3 == 0 ? TESS_AMG_AGGREGATION : TESS_AMG_AUTO;
