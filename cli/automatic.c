@@ -37,22 +37,30 @@ const char *cli_choices_path(const char *argument, char *buffer, size_t size)
 
 /* ---- by hand ---- */
 
+static void write_file(FILE *to, const char *option, const char *file)
+{
+    char name[CLI_QUOTED_LENGTH];
+    if (file != NULL) { fprintf(to, " --%s %s", option, cli_quoted_file(file, name, sizeof name)); }
+}
+
+void cli_write_precond_files(FILE *to, const cli_nullspace *nullspace, const cli_saddle *saddle, tess_precond_kind kind)
+{
+    const bool open = kind == TESS_PRECOND_AUTO;
+    if (nullspace != NULL && (open || kind == TESS_PRECOND_AMG)) {
+        write_file(to, "coordinates", nullspace->coordinates);
+        write_file(to, "near-nullspace", nullspace->vectors);
+    }
+    if (saddle != NULL && (open || kind == TESS_PRECOND_SADDLE)) {
+        write_file(to, "saddle-index", saddle->index);
+        write_file(to, "schur-matrix", saddle->schur);
+    }
+}
+
 /* The files that a solve takes besides the matrix and the right-hand side. */
 static void write_files(FILE *to, const cli_solve_run *run, const tess_solve_options *o)
 {
-    const bool amg = o->precond.kind == TESS_PRECOND_AMG || o->precond.kind == TESS_PRECOND_AUTO;
-    const struct {
-        const char *option, *file;
-    } files[] = {{run->session->options->resume != NULL ? "resume" : "initial-guess", run->initial_guess},
-                 {"coordinates", run->nullspace != NULL && amg ? run->nullspace->coordinates : NULL},
-                 {"near-nullspace", run->nullspace != NULL && amg ? run->nullspace->vectors : NULL},
-                 {"saddle-index", run->saddle != NULL ? run->saddle->index : NULL},
-                 {"schur-matrix", run->saddle != NULL ? run->saddle->schur : NULL}};
-    char name[CLI_QUOTED_LENGTH];
-    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
-        if (files[i].file == NULL) { continue; }
-        fprintf(to, " --%s %s", files[i].option, cli_quoted_file(files[i].file, name, sizeof name));
-    }
+    write_file(to, run->session->options->resume != NULL ? "resume" : "initial-guess", run->initial_guess);
+    cli_write_precond_files(to, run->nullspace, run->saddle, o->precond.kind);
 }
 
 /* Half of the way, in digits, at least: what ended the solve would have done it alone. */

@@ -135,6 +135,7 @@ void cli_draw_chart(const cli_chart *c, const cli_canvas *canvas)
 
 void cli_chart_history(const tess_solve_result *r, cli_history_chart *out)
 {
+    char text[2][CLI_REAL_TEXT];
     const double scale = r->rhs_norm > 0.0 ? r->rhs_norm : 1.0;
     const int64_t step = r->history_length / (CLI_CHART_POINTS - 1) + 1;
     int count = 0;
@@ -145,9 +146,11 @@ void cli_chart_history(const tess_solve_result *r, cli_history_chart *out)
     }
     out->series = (cli_series){.name = "estimated by the solver", .x = out->x, .y = out->y, .count = count};
     snprintf(out->description, sizeof out->description,
-             "The relative residual as the solver estimates it, over %s, on a logarithmic scale. It ends at %.2e; the "
-             "true residual is %.2e.",
-             tess_count(r->iterations, "iteration").text, r->estimated_relative_residual, r->relative_residual);
+             "The relative residual as the solver estimates it, over %s, on a logarithmic scale. It ends at %s; the "
+             "true residual is %s.",
+             tess_count(r->iterations, "iteration").text,
+             cli_real_text(r->estimated_relative_residual, 2, text[0], sizeof text[0]),
+             cli_real_text(r->relative_residual, 2, text[1], sizeof text[1]));
     out->chart = (cli_chart){.title = "Convergence",
                              .description = out->description,
                              .x_label = "iteration",

@@ -214,6 +214,7 @@ bool cli_is_incomplete(tess_precond_kind kind);
 /* A line about factors; none for other preconditioners. */
 void cli_print_factors(const tess_precond_options *precond, const tess_solve_result *result, const tess_solver *solver);
 /* Leaves and squares of triangles in recursive blocks; null for others. */
+json_t *cli_factor_precision_json(const tess_precond_options *precond, const tess_solver *solver);
 json_t *cli_blocks_json(const tess_solver *solver);
 
 /* ---- nullspace.c: the near-nullspace of amg, from files ---- */
@@ -245,6 +246,8 @@ int cli_check_saddle(const cli_saddle *saddle, const tess_precond_options *preco
 int cli_load_saddle(tess_context *ctx, cli_saddle *saddle, tess_saddle_options *options);
 void cli_free_saddle(cli_saddle *saddle);
 /* Adds the files' names to an object. */
+void cli_write_precond_files(FILE *to, const cli_nullspace *nullspace, const cli_saddle *saddle,
+                             tess_precond_kind kind);
 void cli_add_saddle_json(json_t *object, const cli_saddle *saddle);
 
 /* ---- plot.c: a picture of the precisions ---- */
@@ -333,6 +336,14 @@ cli_size cli_size_of(const tess_matrix *a);
 /* "960 x 960, 15844 nonzeros, complex" */
 enum { CLI_SIZE_TEXT = 128 };
 const char *cli_size_text(const tess_matrix *a, char *buffer, size_t size);
+/* "1.5e-06" with so many digits after the point, or "not finite". */
+enum { CLI_REAL_TEXT = 32 };
+const char *cli_real_text(double value, int digits, char *buffer, size_t size);
+/* "30", or "not finite". */
+const char *cli_norm_text(double norm, char *buffer, size_t size);
+/* A line of a relative residual; `what` is the rest of it. */
+void cli_print_relative(const char *label, double relative, const char *what);
+void cli_print_true_residual(const char *label, double relative, double norm, double bound);
 /* The line of the row-scaled residual; nothing where nobody knows the rows. In JSON: null. */
 void cli_print_row_residual(const tess_row_residual *rows);
 json_t *cli_row_residual_json(const tess_row_residual *rows);

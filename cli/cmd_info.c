@@ -18,6 +18,8 @@ typedef struct info_options {
     bool estimates;
     const char *words; /* of --solve; NULL: none */
     int64_t columns;   /* right-hand sides; 0: not given */
+    cli_nullspace nullspace;
+    cli_saddle saddle;
 } info_options;
 
 enum { KEY_PLOT = 1, KEY_SOLVE, KEY_COLUMNS };
@@ -97,6 +99,8 @@ static error_t parse_info(int key, char *arg, struct argp_state *state)
         state->child_inputs[1] = &options->solve.precond;
         state->child_inputs[2] = &options->choice;
         state->child_inputs[3] = &options->host;
+        state->child_inputs[4] = &options->nullspace;
+        state->child_inputs[5] = &options->saddle;
         return 0;
     case KEY_SOLVE:
         options->estimates = true;
@@ -129,6 +133,8 @@ static const struct argp_child info_children[] = {{&cli_method_argp, 0, NULL, 0}
                                                   {&cli_precond_argp, 0, NULL, 0},
                                                   {&cli_storage_argp, 0, NULL, 0},
                                                   {&cli_host_argp, 0, NULL, 0},
+                                                  {&cli_nullspace_argp, 0, NULL, 0},
+                                                  {&cli_saddle_argp, 0, NULL, 0},
                                                   {0}};
 static const struct argp info_argp = {
     .options = info_own_options,
@@ -233,7 +239,7 @@ static int advise(const tess_matrix *a, const info_options *options, tess_advice
     return status == TESS_SUCCESS ? CLI_CONVERGED : cli_report_failure(tess_matrix_context(a), status);
 }
 
-static int report_all(const info_options *options, const info_report *report, const tess_solve_estimate *estimate)
+static int report_all(const info_options *options, const info_report *report, const cli_solve_estimate *estimate)
 {
     if (cli_text_wanted(options->host.json)) {
         cli_info_print(report);
@@ -271,7 +277,7 @@ static int find_all(const info_options *options, const cli_matrix *matrix, info_
     storage_trial trial;
     info_levels levels;
     tess_advice advice;
-    tess_solve_estimate estimate;
+    cli_solve_estimate estimate;
     bool estimated = false;
     info_fetch fetch = {.given = NAN, .ordered = NAN};
     const tess_status status = tess_matrix_analyze(matrix->a, &facts);
@@ -284,19 +290,39 @@ static int find_all(const info_options *options, const cli_matrix *matrix, info_
     if (code == CLI_CONVERGED && options->estimates) {
         code = cli_estimate_solve(matrix->a, &advice, &options->estimated, options->columns, &estimate, &estimated);
     }
-    const info_report report = {matrix, &facts, &trial, made, &levels, &options->solve, &advice, fetch};
+    const info_report report = {
+        matrix, &facts, &trial, made, &levels, &options->solve, &advice, fetch, &options->nullspace, &options->saddle};
     return code == CLI_CONVERGED ? report_all(options, &report, estimated ? &estimate : NULL) : code;
 }
 
-static int analyse(const info_options *options, tess_context *ctx)
+/* The preconditioner that files of --coordinates and the like are for: that of --solve, if it names one. */
+static tess_precond_options *precond_of_files(info_options *options)
+{
+    return options->words != NULL ? &options->estimated.precond : &options->solve.precond;
+}
+
+static int load_files(info_options *options, tess_context *ctx, const tess_matrix *a)
+{
+    tess_precond_options *taken = precond_of_files(options);
+    int code = cli_load_nullspace(ctx, a, &options->nullspace, &taken->amg);
+    if (code == CLI_CONVERGED) { code = cli_load_saddle(ctx, &options->saddle, &taken->saddle); }
+    options->estimated.precond.amg = taken->amg;
+    options->estimated.precond.saddle = taken->saddle;
+    return code;
+}
+
+static int analyse(info_options *options, tess_context *ctx)
 {
     cli_matrix matrix;
     info_assignment made = {.assignment = NULL};
     int code = cli_load_matrix(ctx, options->matrix, &matrix);
     if (code == CLI_CONVERGED) { code = cli_check_shape(options->matrix, matrix.a, options->estimated.solver); }
     if (code == CLI_CONVERGED) { code = cli_check_engine(options->estimated.engine, tess_gpu_count() > 0); }
+    if (code == CLI_CONVERGED) { code = load_files(options, ctx, matrix.a); }
     if (code == CLI_CONVERGED) { code = find_all(options, &matrix, &made); }
     tess_assignment_destroy(made.assignment);
+    cli_free_nullspace(&options->nullspace);
+    cli_free_saddle(&options->saddle);
     tess_matrix_destroy(matrix.a);
     return code;
 }
@@ -305,10 +331,13 @@ static int check_files(info_options *options)
 {
     const char *asked = options->solve.automatic.choices;
     const char *choices = asked != NULL && strcmp(asked, "none") != 0 ? asked : NULL;
-    const cli_files files = {.input = {options->matrix, choices},
+    const cli_files files = {.input = {options->matrix, options->nullspace.coordinates, options->nullspace.vectors,
+                                       options->saddle.index, options->saddle.schur, choices},
                              .output = {{"json", &options->host.json}, {"plot", &options->plot}},
                              .force = options->host.force};
-    const int code = cli_check_own_file("choices", choices, false);
+    int code = cli_check_own_file("choices", choices, false);
+    if (code == 0) { code = cli_check_nullspace(&options->nullspace, precond_of_files(options)); }
+    if (code == 0) { code = cli_check_saddle(&options->saddle, precond_of_files(options)); }
     return code == 0 ? cli_prepare_files(&files) : code;
 }
 

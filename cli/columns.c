@@ -199,14 +199,15 @@ void cli_print_columns(const cli_column_list *list)
     printf("%-17s %6s %10s %12s %10s  %s\n", "", "column", "iterations", "residual", "time", "result");
     for (int64_t j = 0; j < list->count; j++) {
         const cli_column_result *c = &list->column[j];
-        char time[32];
+        char time[32], residual[CLI_REAL_TEXT];
         if (c->verified && list->count > MOST_LINES && j != list->worst) { continue; }
         if (!c->solved) {
             printf("%-17s %6lld %10s %12s %10s  not solved: interrupted before\n", "", (long long)j + 1, "-", "-", "-");
             continue;
         }
-        printf("%-17s %6lld %10lld %12.3e %10s  %s\n", "", (long long)j + 1, (long long)c->iterations,
-               c->relative_residual, cli_seconds_text(c->solve_seconds, time, sizeof time),
+        printf("%-17s %6lld %10lld %12s %10s  %s\n", "", (long long)j + 1, (long long)c->iterations,
+               cli_real_text(c->relative_residual, 3, residual, sizeof residual),
+               cli_seconds_text(c->solve_seconds, time, sizeof time),
                c->verified ? "verified" : tess_reason_text(c->reason));
     }
 }

@@ -72,6 +72,7 @@ typedef struct cli_solves_options {
     int solvers, preconds, precisions;          /* how many are listed; 0: those that suit the matrix */
     cli_listed_solver solver[CLI_MOST_CHOICES]; /* auto among them */
     tess_precond_options precond[CLI_MOST_CHOICES];
+    tess_precond_options given; /* what was given for them beside their names */
     tess_precision precision[CLI_MOST_CHOICES];
     int parts_left_out;
     cli_left_out left_out[CLI_MOST_LEFT_OUT];
@@ -83,7 +84,8 @@ typedef struct cli_solves_options {
 } cli_solves_options;
 
 void cli_solves_options_init(cli_solves_options *options);
-/* --solvers --preconds --precisions --budget --rtol --max-iterations --rhs; input: cli_solves_options */
+/* --solvers --preconds --precisions --budget --rtol --max-iterations --rhs, and options of preconditioners; input:
+   cli_solves_options */
 extern const struct argp cli_solves_argp;
 /* Fills the lists that were not given by the library's advice for the matrix. Returns an exit code, message printed. */
 int cli_solves_choose(const tess_matrix *a, cli_solves_options *options);

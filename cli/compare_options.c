@@ -16,6 +16,7 @@ void cli_solves_options_init(cli_solves_options *options)
 {
     *options = (cli_solves_options){
         .rhs = {.source = CLI_VECTOR_ONES}, .rtol = 1e-5, .budget = 10.0, .max_iterations = 1000000};
+    tess_precond_options_init(&options->given);
 }
 
 /* Calls `add`, which lengthens the list by what is not in it yet, with each word between commas. */
@@ -98,6 +99,18 @@ static void set_limit(struct argp_state *state, const char *name, const char *te
     options->max_iterations = solve.max_iterations;
 }
 
+/* ---- options of preconditioners ---- */
+
+static bool is_given(const cli_solves_options *options, const tess_option *option)
+{
+    tess_solve_options solve;
+    tess_solve_options_init(&solve);
+    solve.precond = options->given;
+    solve.precond.kind = TESS_PRECOND_AUTO;
+    return option->scope == TESS_OPTION_OF_PRECOND && strcmp(option->name, "precond") != 0 &&
+           tess_options_is_set(&solve, option->name);
+}
+
 /* ---- pairs that do not fit ---- */
 
 /* Until a precision is listed, that of the defaults. */
@@ -106,11 +119,25 @@ static void set_precision(const cli_solves_options *options, int precision, tess
     if (precision < options->precisions) { cli_set_precision(options->precision[precision], out); }
 }
 
+/* Of a preconditioner of the list: those options that are for its kind. */
+static void add_given(const cli_solves_options *options, tess_solve_options *out)
+{
+    char value[TESS_OPTION_TEXT], message[TESS_OPTION_TEXT];
+    const tess_option *option = NULL;
+    for (int i = 0; (option = tess_option_at(i)) != NULL; i++) {
+        const bool set = is_given(options, option) &&
+                         tess_precond_options_get(&options->given, option->name, value, sizeof value) == TESS_SUCCESS;
+        if (set) { (void)tess_options_set(out, option->name, value, message, sizeof message); }
+    }
+    tess_options_prune(out);
+}
+
 void cli_set_pair(const cli_solves_options *options, int solver, int precond, int precision, tess_solve_options *out)
 {
     out->solver = options->solver[solver].kind;
     out->idr = options->solver[solver].idr;
     out->precond = options->precond[precond];
+    add_given(options, out);
     set_precision(options, precision, out);
 }
 
@@ -218,6 +245,23 @@ static const char *parts_text(const cli_solves_options *options, char *text, siz
     return text;
 }
 
+/* Each option is for a kind that is listed. */
+static void check_given(struct argp_state *state, const cli_solves_options *options)
+{
+    const tess_option *option = NULL;
+    for (int i = 0; (option = tess_option_at(i)) != NULL; i++) {
+        bool taken = !is_given(options, option);
+        for (int k = 0; k < options->preconds && !taken; k++) {
+            tess_solve_options solve;
+            tess_solve_options_init(&solve);
+            solve.precond = options->precond[k];
+            add_given(options, &solve);
+            taken = tess_options_is_set(&solve, option->name) != 0;
+        }
+        if (!taken) { cli_refuse(state, "--%s is for %s; name it in --preconds", option->name, option->needs); }
+    }
+}
+
 /* Before the matrix is read. */
 static void check_pairs(struct argp_state *state, cli_solves_options *options)
 {
@@ -232,6 +276,7 @@ static error_t parse_solves(int key, char *arg, struct argp_state *state)
     cli_solves_options *options = state->input;
     options->asked = options->asked || (key >= KEY_SOLVERS && key <= KEY_RHS);
     switch (key) {
+    case ARGP_KEY_INIT: state->child_inputs[0] = &options->given; return 0;
     case KEY_SOLVERS: parse_list(state, "solvers", arg, &options->solvers, add_solver); return 0;
     case KEY_PRECONDS: parse_list(state, "preconds", arg, &options->preconds, add_precond); return 0;
     case KEY_PRECISIONS: parse_list(state, "precisions", arg, &options->precisions, add_precision); return 0;
@@ -244,7 +289,10 @@ static error_t parse_solves(int key, char *arg, struct argp_state *state)
             argp_error(state, "--rhs: a comparison reads b for each device; give a file, not -");
         }
         return 0;
-    case ARGP_KEY_END: check_pairs(state, options); return 0;
+    case ARGP_KEY_END:
+        check_given(state, options);
+        check_pairs(state, options);
+        return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
@@ -268,7 +316,8 @@ static const struct argp_option solves_options[] = {
     {"max-iterations", KEY_MAX_ITERATIONS, "N", 0, "solves: " CLI_LISTED("max-iterations", "1000000"),
      TESS_SECTION_STOPPING},
     {0}};
-const struct argp cli_solves_argp = {.options = solves_options, .parser = parse_solves};
+static const struct argp_child solves_children[] = {{&cli_listed_precond_argp, 0, NULL, 0}, {0}};
+const struct argp cli_solves_argp = {.options = solves_options, .parser = parse_solves, .children = solves_children};
 
 /* ---- what suits a matrix: the library's advice ---- */
 

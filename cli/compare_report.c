@@ -74,8 +74,13 @@ const char *cli_row_precisions(const cli_solve_row *row, char *buffer, size_t si
 /* "2.2e-11, rows 3.1e-10": of b - A x, and of its rows scaled to one size. */
 static const char *residuals_text(const tess_solve_result *r, char *buffer, size_t size)
 {
-    const int used = snprintf(buffer, size, "%.1e", r->relative_residual);
-    if (!isnan(r->rows.norm)) { snprintf(buffer + used, size - (size_t)used, ", rows %.1e", r->rows.relative); }
+    char text[2][CLI_REAL_TEXT];
+    cli_real_text(r->relative_residual, 1, text[0], sizeof text[0]);
+    if (isnan(r->rows.norm)) {
+        snprintf(buffer, size, "%s", text[0]);
+    } else {
+        snprintf(buffer, size, "%s, rows %s", text[0], cli_real_text(r->rows.relative, 1, text[1], sizeof text[1]));
+    }
     return buffer;
 }
 

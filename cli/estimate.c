@@ -12,9 +12,10 @@ static void choose_first(const tess_advice *advice, tess_solve_options *options)
 }
 
 int cli_estimate_solve(const tess_matrix *a, const tess_advice *advice, const tess_solve_options *request,
-                       int64_t columns, tess_solve_estimate *out, bool *estimated)
+                       int64_t columns, cli_solve_estimate *estimate, bool *estimated)
 {
     tess_solve_options options = *request;
+    tess_solve_estimate *out = &estimate->parts;
     options.automatic.choices = NULL;  /* the advice has read it */
     options.engine = TESS_ENGINE_AUTO; /* of the device that solves; the matrix is on the host here */
     *estimated = options.solver != TESS_SOLVER_AUTO || advice->count > 0;
@@ -22,6 +23,11 @@ int cli_estimate_solve(const tess_matrix *a, const tess_advice *advice, const te
     if (options.solver == TESS_SOLVER_AUTO) { choose_first(advice, &options); }
     tess_solve_estimate_init(out);
     tess_status status = tess_solve_estimate_columns(a, &options, columns, out);
+    if (options.precond.kind == out->precond_kind) {
+        cli_precond_text(&options.precond, estimate->precond, sizeof estimate->precond);
+    } else {
+        snprintf(estimate->precond, sizeof estimate->precond, "%s", tess_precond_kind_name(out->precond_kind));
+    }
     return status == TESS_SUCCESS ? CLI_CONVERGED : cli_report_failure(tess_matrix_context(a), status);
 }
 
@@ -47,16 +53,17 @@ static void print_columns(const tess_solve_estimate *e, int64_t columns)
            cli_bytes_text((double)e->arrays, arrays, sizeof arrays));
 }
 
-void cli_print_estimate(const tess_solve_estimate *e, int64_t columns, const tess_advice *advice)
+void cli_print_estimate(const cli_solve_estimate *estimate, int64_t columns, const tess_advice *advice)
 {
+    const tess_solve_estimate *e = estimate != NULL ? &estimate->parts : NULL;
     char total[32], vectors[32], precond[32], stored[32], history[32], matrix[32], spare[32], setup[32], more[64] = "";
     if (e == NULL) {
         printf("%-17s none: %s\n", "memory of a solve", advice->why);
         return;
     }
     printf("%-17s %s with preconditioner %s: %s %s beside the matrix (%s)\n", "memory of a solve",
-           tess_solver_kind_name(e->solver), tess_precond_kind_name(e->precond_kind),
-           is_unknown(e) ? "factors and" : "about", cli_bytes_text((double)e->total, total, sizeof total),
+           tess_solver_kind_name(e->solver), estimate->precond, is_unknown(e) ? "factors and" : "about",
+           cli_bytes_text((double)e->total, total, sizeof total),
            cli_bytes_text((double)e->matrix, matrix, sizeof matrix));
     if (e->setup > 0) {
         snprintf(more, sizeof more, " and %s to set it up", cli_bytes_text((double)e->setup, setup, sizeof setup));
@@ -72,12 +79,13 @@ void cli_print_estimate(const tess_solve_estimate *e, int64_t columns, const tes
            e->total > e->spare ? ": the solve does NOT FIT" : "");
 }
 
-json_t *cli_estimate_json(const tess_solve_estimate *e, int64_t columns)
+json_t *cli_estimate_json(const cli_solve_estimate *estimate, int64_t columns)
 {
+    const tess_solve_estimate *e = &estimate->parts;
     return json_pack("{ss ss sI sI sI sI sI sI so sI sI sI sI so sb}", "solver", tess_solver_kind_name(e->solver),
-                     "precond", tess_precond_kind_name(e->precond_kind), "columns", (json_int_t)columns,
-                     "columns_together", (json_int_t)(columns > 1 ? e->together : 1), "loop", (json_int_t)e->loop,
-                     "arrays", (json_int_t)e->arrays, "matrix", (json_int_t)e->matrix, "stored", (json_int_t)e->stored,
+                     "precond", estimate->precond, "columns", (json_int_t)columns, "columns_together",
+                     (json_int_t)(columns > 1 ? e->together : 1), "loop", (json_int_t)e->loop, "arrays",
+                     (json_int_t)e->arrays, "matrix", (json_int_t)e->matrix, "stored", (json_int_t)e->stored,
                      "precond_bytes", is_unknown(e) ? json_null() : json_integer(e->precond), "setup",
                      (json_int_t)e->setup, "vectors", (json_int_t)e->vectors, "history", (json_int_t)e->history,
                      "total", (json_int_t)e->total, "spare",

@@ -47,13 +47,46 @@ static void print_triangles(const tess_precond_options *precond, const tess_solv
     }
 }
 
+/* "fp16"; NULL: squares have precisions of their own, or there are no factors. */
+static const char *factor_precision(const tess_precond_options *precond, const tess_solver *solver)
+{
+    tess_precond_factors f = {.size = sizeof f};
+    const tess_precond *m = solver == NULL ? NULL : tess_solver_precond(solver);
+    const bool mixed =
+        cli_is_incomplete(precond->kind) && precond->incomplete.squares.policy.policy != TESS_POLICY_NONE;
+    if (mixed || m == NULL || tess_precond_get_factors(m, &f) != TESS_SUCCESS) { return NULL; }
+    return tess_precision_name(f.precision);
+}
+
+json_t *cli_factor_precision_json(const tess_precond_options *precond, const tess_solver *solver)
+{
+    const char *name = factor_precision(precond, solver);
+    return name == NULL ? json_null() : json_string(name);
+}
+
+static void print_precision(const tess_precond_options *precond, const tess_solver *solver)
+{
+    const char *name = factor_precision(precond, solver);
+    if (name != NULL) { printf(", in %s", name); }
+}
+
+/* Factors that are computed approximately; others are the same wherever they come from. */
+static void print_factorization(const tess_precond_options *precond, const tess_solve_result *result)
+{
+    if (result->precond.factorization != TESS_FACTORIZATION_SWEEPS) { return; }
+    printf("; computed by %s", tess_count(precond->incomplete.factorization_sweeps, "fixed-point sweep").text);
+}
+
 void cli_print_factors(const tess_precond_options *precond, const tess_solve_result *result, const tess_solver *solver)
 {
     if (precond->kind == TESS_PRECOND_LU || precond->kind == TESS_PRECOND_CHOLESKY) {
-        printf("%-17s %s\n", "factors", tess_count(result->precond.factor_nonzeros, "nonzero").text);
+        printf("%-17s %s", "factors", tess_count(result->precond.factor_nonzeros, "nonzero").text);
+        print_precision(precond, solver);
+        printf("\n");
     }
     if (precond->kind == TESS_PRECOND_FSAI || precond->kind == TESS_PRECOND_ISAI) {
         printf("%-17s %s", "inverse", tess_count(result->precond.factor_nonzeros, "nonzero").text);
+        print_precision(precond, solver);
         if (result->precond.shift > 0.0) {
             printf("; diagonals of small systems shifted by up to %g times themselves", result->precond.shift);
         }
@@ -62,6 +95,8 @@ void cli_print_factors(const tess_precond_options *precond, const tess_solve_res
     if (!cli_is_incomplete(precond->kind)) { return; }
     printf("%-17s ", "factors");
     print_triangles(precond, result);
+    print_precision(precond, solver);
+    print_factorization(precond, result);
     if (result->precond.shift > 0.0) { printf("; diagonal shifted by %g times itself", result->precond.shift); }
     printf("\n");
     print_blocks(solver);

@@ -16,7 +16,7 @@ typedef struct solve_page {
 
 static void write_summary(FILE *file, const cli_solve_run *run)
 {
-    char precond[64], bytes[32], setup[32], solve[32];
+    char precond[64], bytes[32], setup[32], solve[32], residual[CLI_REAL_TEXT];
     const tess_solve_result *r = run->result;
     const cli_size size = cli_size_of(run->matrix->a);
     fprintf(file, "<p>The system has %s and %s%s. ", tess_count(size.nrows, "equation").text,
@@ -27,7 +27,8 @@ static void write_summary(FILE *file, const cli_solve_run *run)
             tess_count(r->iterations, "iteration").text, cli_seconds_text(r->solve_seconds, solve, sizeof solve),
             cli_seconds_text(r->setup_seconds, setup, sizeof setup),
             cli_bytes_text((double)r->resident_bytes, bytes, sizeof bytes));
-    fprintf(file, "The true relative residual, of the FP64 matrix, is <strong>%.3e</strong>", r->relative_residual);
+    fprintf(file, "The true relative residual, of the FP64 matrix, is <strong>%s</strong>",
+            cli_real_text(r->relative_residual, 3, residual, sizeof residual));
     if (r->rhs_norm > 0.0) { fprintf(file, "; the tolerance is %.3e", r->tolerance / r->rhs_norm); }
     fputs(".</p>\n", file);
     if (r->verified) {
@@ -56,11 +57,12 @@ static void write_columns(FILE *file, const cli_column_list *list)
     cli_html_begin_table(file, "Each column of b, with one set-up", heads);
     for (int64_t j = 0; j < list->count; j++) {
         const cli_column_result *c = &list->column[j];
-        char time[32];
+        char time[32], residual[CLI_REAL_TEXT];
         cli_html_begin_row(file, j == list->worst);
         cli_html_cell(file, heads[0], "%lld", (long long)j + 1);
         cli_html_cell(file, heads[1], "%lld", (long long)c->iterations);
-        cli_html_cell(file, heads[2], "%.3e", c->solved ? c->relative_residual : NAN);
+        cli_html_cell(file, heads[2], "%s",
+                      c->solved ? cli_real_text(c->relative_residual, 3, residual, sizeof residual) : "-");
         cli_html_cell(file, heads[3], "%s", cli_seconds_text(c->solve_seconds, time, sizeof time));
         cli_html_cell(file, heads[4], "%s",
                       !c->solved    ? "not solved: interrupted before"
@@ -77,6 +79,7 @@ static void write_columns(FILE *file, const cli_column_list *list)
 /* false: there is no memory. */
 static bool write_convergence(FILE *file, const tess_solve_result *r)
 {
+    char text[CLI_REAL_TEXT];
     cli_history_chart *made = malloc(sizeof *made);
     if (made == NULL) { return false; }
     cli_html_section(file, "Convergence");
@@ -87,10 +90,11 @@ static bool write_convergence(FILE *file, const tess_solve_result *r)
         fputs("<p>There is no history: nothing was iterated.</p>\n", file);
     }
     cli_html_begin_facts(file, "Residuals at the end, over the norm of b");
-    cli_html_fact(file, "estimated by the solver", "%.6e", r->estimated_relative_residual);
-    cli_html_fact(file, "true", "%.6e", r->relative_residual);
-    cli_html_fact(file, "bound on its rounding error", "%.1e",
-                  r->rhs_norm > 0.0 ? r->residual_bound / r->rhs_norm : 0.0);
+    cli_html_fact(file, "estimated by the solver", "%s",
+                  cli_real_text(r->estimated_relative_residual, 6, text, sizeof text));
+    cli_html_fact(file, "true", "%s", cli_real_text(r->relative_residual, 6, text, sizeof text));
+    cli_html_fact(file, "bound on its rounding error", "%s",
+                  cli_real_text(r->rhs_norm > 0.0 ? r->residual_bound / r->rhs_norm : 0.0, 1, text, sizeof text));
     cli_html_fact(file, "tolerance", "%.6e", r->rhs_norm > 0.0 ? r->tolerance / r->rhs_norm : r->tolerance);
     cli_html_end_facts(file);
     cli_html_end_section(file);

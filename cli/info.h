@@ -47,6 +47,8 @@ typedef struct info_report {
     const tess_solve_options *asked; /* the solve that the advice is for */
     const tess_advice *advice;
     info_fetch fetch;
+    const cli_nullspace *nullspace;
+    const cli_saddle *saddle;
 } info_report;
 
 /* ---- info_report.c ---- */

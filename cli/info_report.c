@@ -16,11 +16,13 @@ static double csr_bytes(const tess_matrix_analysis *facts, tess_precision precis
 
 /* ---- recommendation: the attempts of an automatic solve ---- */
 
+enum { ATTEMPT_TEXT = 512 + 2 * CLI_QUOTED_LENGTH };
+
 /* The options of tessera solve that ask for one attempt. */
-static const char *attempt_text(const tess_advised_attempt *attempt, const tess_solve_options *asked, char *buffer,
+static const char *attempt_text(const tess_advised_attempt *attempt, const info_report *report, char *buffer,
                                 size_t size)
 {
-    tess_solve_options options = *asked;
+    tess_solve_options options = *report->asked;
     char solver[32];
     FILE *to = fmemopen(buffer, size, "w");
     buffer[0] = '\0';
@@ -29,6 +31,7 @@ static const char *attempt_text(const tess_advised_attempt *attempt, const tess_
     tess_options_prune(&options); /* what was given for other attempts */
     fprintf(to, "--solver %s", cli_value_text(&options, "solver", solver, sizeof solver));
     cli_write_options(to, &options, TESS_OPTION_OF_PRECOND);
+    cli_write_precond_files(to, report->nullspace, report->saddle, options.precond.kind);
     if (attempt->scale != TESS_SCALING_NONE) { cli_write_option(to, &options, tess_option_find("scale")); }
     if (attempt->reorder != TESS_REORDERING_NONE) { cli_write_option(to, &options, tess_option_find("reorder")); }
     fclose(to);
@@ -36,36 +39,38 @@ static const char *attempt_text(const tess_advised_attempt *attempt, const tess_
     return buffer;
 }
 
-static void print_advice(const tess_advice *advice, const tess_solve_options *asked)
+static void print_advice(const info_report *report)
 {
-    char text[512];
+    const tess_advice *advice = report->advice;
+    char text[ATTEMPT_TEXT];
     const char *found = advice->why[0] != '\0' ? advice->why : "as the options ask";
     printf("%-17s %s%s%s\n", "recommendation", advice->count == 0 ? "none: " : "", found,
            advice->count > 1 ? ". The next follows where one fails, or should take longer:" : "");
     for (int k = 0; k < advice->count; k++) {
         const tess_advised_attempt *attempt = &advice->attempt[k];
-        printf("%-17s %s %s: %s\n", "", k == 0 ? "first" : "then ", attempt_text(attempt, asked, text, sizeof text),
+        printf("%-17s %s %s: %s\n", "", k == 0 ? "first" : "then ", attempt_text(attempt, report, text, sizeof text),
                attempt->why);
     }
 }
 
-static json_t *attempt_json(const tess_advised_attempt *attempt, const tess_solve_options *asked)
+static json_t *attempt_json(const tess_advised_attempt *attempt, const info_report *report)
 {
-    char text[512];
+    char text[ATTEMPT_TEXT];
     return json_pack("{ss ss ss ss ss sb sb ss ss}", "solver", tess_solver_kind_name(attempt->solver), "precond",
                      tess_precond_kind_name(attempt->precond), "factors", tess_precision_name(attempt->factors),
                      "scale", tess_scaling_name(attempt->scale), "reorder", tess_reordering_name(attempt->reorder),
                      "last", attempt->last, "open", attempt->open, "options",
-                     attempt_text(attempt, asked, text, sizeof text), "reason", attempt->why);
+                     attempt_text(attempt, report, text, sizeof text), "reason", attempt->why);
 }
 
 /* The first attempt by itself, and all of them. */
-static json_t *advice_json(const tess_advice *advice, const tess_solve_options *asked)
+static json_t *advice_json(const info_report *report)
 {
+    const tess_advice *advice = report->advice;
     const tess_advised_attempt *first = advice->count > 0 ? &advice->attempt[0] : NULL;
     json_t *attempts = json_array();
     for (int k = 0; k < advice->count; k++) {
-        json_array_append_new(attempts, attempt_json(&advice->attempt[k], asked));
+        json_array_append_new(attempts, attempt_json(&advice->attempt[k], report));
     }
     return json_pack("{ss? ss? ss so}", "solver", first ? tess_solver_kind_name(first->solver) : NULL, "precond",
                      first ? tess_precond_kind_name(first->precond) : NULL, "reason", advice->why, "attempts",
@@ -187,7 +192,7 @@ void cli_info_print(const info_report *report)
     print_storage(report->trial, facts->nnz);
     print_assignment(report->made, facts->nrows);
     if (report->levels->known) { cli_print_levels(&report->levels->levels, report->levels->factor); }
-    print_advice(report->advice, report->asked);
+    print_advice(report);
 }
 
 /* ---- JSON ---- */
@@ -296,7 +301,7 @@ json_t *cli_info_json(const info_report *report)
     json_object_set_new(root, "storage", storage_json(report->trial));
     add_assignment(root, report->made, f->nrows);
     json_object_set_new(root, "amg", levels->known ? cli_levels_json(&levels->levels, levels->factor) : json_null());
-    json_object_set_new(root, "recommendation", advice_json(report->advice, report->asked));
+    json_object_set_new(root, "recommendation", advice_json(report));
     json_object_set_new(root, "read_seconds", cli_json_real(matrix->seconds));
     return root;
 }

@@ -89,6 +89,11 @@ static int use_modes(tess_context *ctx, int64_t n, const table *nodes, cli_nulls
                   (long long)n);
         return CLI_INPUT;
     }
+    if (amg->block_size > 0 && amg->block_size != nodes->ncols) {
+        cli_error("%s: %s, the unknowns of a node, but --amg-block-size is %d; leave it out", nullspace->coordinates,
+                  tess_count(nodes->ncols, "coordinate").text, amg->block_size);
+        return CLI_USAGE;
+    }
     nullspace->values = malloc((size_t)(n * columns) * sizeof *nullspace->values + 1);
     if (nullspace->values == NULL) { return cli_report_failure(NULL, TESS_OUT_OF_MEMORY); }
     amg->near_nullspace_columns = columns;

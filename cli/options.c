@@ -7,14 +7,21 @@
 
 /* ---- tables ---- */
 
-enum { FIRST_KEY = 2000, MOST_OPTIONS = 128, SCOPES = 3 };
+enum { FIRST_KEY = 2000, MOST_OPTIONS = 128, SCOPES = 3, BESIDE_LISTS = SCOPES };
 
-static struct argp_option tables[SCOPES][MOST_OPTIONS]; /* an empty row ends each */
+/* An empty row ends each. The last has those of preconditioners of a list. */
+static struct argp_option tables[SCOPES + 1][MOST_OPTIONS];
+
+/* What lists of compare say themselves. */
+static bool is_of_lists(const tess_option *option)
+{
+    return strcmp(option->name, "precond") == 0 || strcmp(option->name, "precond-precision") == 0;
+}
 
 void cli_options_init(void)
 {
     const tess_option *option = NULL;
-    int count[SCOPES] = {0};
+    int count[SCOPES] = {0}, beside_lists = 0;
     for (int i = 0; (option = tess_option_at(i)) != NULL; i++) {
         int *rows = &count[option->scope];
         if (option->section == TESS_SECTION_NONE || *rows == MOST_OPTIONS - 1) { continue; }
@@ -23,6 +30,9 @@ void cli_options_init(void)
                                                                 .arg = option->argument,
                                                                 .doc = option->help,
                                                                 .group = option->section};
+        if (option->scope == TESS_OPTION_OF_PRECOND && !is_of_lists(option)) {
+            tables[BESIDE_LISTS][beside_lists++] = tables[option->scope][*rows - 1];
+        }
     }
 }
 
@@ -87,6 +97,7 @@ static error_t parse_precond(int key, char *arg, struct argp_state *state)
 }
 
 const struct argp cli_precond_argp = {.options = tables[TESS_OPTION_OF_PRECOND], .parser = parse_precond};
+const struct argp cli_listed_precond_argp = {.options = tables[BESIDE_LISTS], .parser = parse_precond};
 
 void cli_set_option(struct argp_state *state, const char *shown, const char *name, const char *text,
                     tess_solve_options *options)

@@ -18,6 +18,8 @@ void cli_options_init(void);
 /* Of a solve but for preconditioner and storage; input: tess_solve_options, whose `papers` are set. */
 extern const struct argp cli_method_argp;
 extern const struct argp cli_precond_argp; /* input: tess_precond_options */
+/* The same without --precond and --precond-precision, which lists of compare have. */
+extern const struct argp cli_listed_precond_argp;
 /* An option of the list whose key this is, as the tables have it, and of that scope; else NULL. */
 const tess_option *cli_option_of(int key, int scope);
 /* Whether the command line or a preset gives an option of a solve, which may be its default. */

@@ -2,7 +2,6 @@
 /* docs/reference/options.md, made of the library's list: tessera --reference. A test compares the two. */
 #include "help.h"
 
-#include <float.h>
 #include <string.h>
 
 /* ---- what a value may be ---- */
@@ -25,16 +24,10 @@ static void print_names(FILE *to, const char *type)
     }
 }
 
-/* "1 to 64", "from 0", "above 0" */
 static void print_range(FILE *to, const tess_option *option)
 {
-    const bool open = option->high > 1e15;
-    if (option->low == DBL_MIN) {
-        fputs(open ? "above 0" : "above 0, up", to);
-    } else {
-        fprintf(to, open ? "from %g" : "%.10g", option->low);
-    }
-    if (!open) { fprintf(to, " to %.10g", option->high); }
+    char range[96];
+    fputs(tess_range_text(option->low, option->high, range, sizeof range), to);
     if (strcmp(option->standard, "auto") == 0) { fputs(", `auto`", to); }
 }
 

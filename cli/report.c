@@ -99,21 +99,22 @@ static json_t *levels_json(const cli_solve_run *run)
 /* Which norm must meet which tolerance. */
 static void print_stopping(const tess_solve_result *r, const tess_solve_options *o)
 {
+    char text[CLI_REAL_TEXT];
     printf("%-17s ", "stopping");
     if (r->stop_norm == TESS_STOP_NORM_PRECONDITIONED) {
         printf("||M^-1 (b - A x)|| <= max(rtol ||M^-1 b||, atol) (rtol %g, atol %g)", o->rtol, o->atol);
     } else if (r->stop_norm == TESS_STOP_NORM_ROWS) {
         printf("||b - A x|| <= max(rtol ||b||, atol) of scaled rows (rtol %g, atol %g)", o->rtol, o->atol);
     } else {
-        printf("||b - A x|| <= %.6g (rtol %g, atol %g)%s", r->tolerance, o->rtol, o->atol,
-               r->stop_norm == TESS_STOP_NORM_BOTH ? ", and of scaled rows" : "");
+        printf("||b - A x|| <= %s (rtol %g, atol %g)%s", cli_norm_text(r->tolerance, text, sizeof text), o->rtol,
+               o->atol, r->stop_norm == TESS_STOP_NORM_BOTH ? ", and of scaled rows" : "");
     }
     printf(", at most %s\n", tess_count(o->max_iterations, "iteration").text);
 }
 
 static void print_setting(const cli_solve_run *run)
 {
-    char buffer[64], precisions[64], format[32];
+    char buffer[64], precisions[64], format[32], norm[CLI_REAL_TEXT];
     const tess_solve_result *r = run->result;
     const tess_solve_options *o = run->options;
     bool mixed = cli_takes_policy(r->storage.format);
@@ -147,8 +148,9 @@ static void print_setting(const cli_solve_run *run)
         printf("%-17s scale %s, reorder %s; estimates and history are of the transformed system\n", "transformation",
                tess_scaling_name(r->scale), tess_reordering_name(r->reorder));
     }
-    printf("%-17s %s, ||b|| = %.6g; x0 = %s", "right-hand side",
-           cli_shown(cli_vector_describe(run->rhs, buffer, sizeof buffer)), r->rhs_norm,
+    printf("%-17s %s, ||b|| = %s; x0 = %s", "right-hand side",
+           cli_shown(cli_vector_describe(run->rhs, buffer, sizeof buffer)),
+           cli_norm_text(r->rhs_norm, norm, sizeof norm),
            run->initial_guess == NULL ? "0" : cli_shown(run->initial_guess));
     if (run->session->options->resume != NULL) {
         printf(", after %s", tess_count(run->session->before, "iteration").text);
@@ -166,6 +168,7 @@ static void print_setting(const cli_solve_run *run)
 static void print_outcome(const cli_solve_run *run)
 {
     const tess_solve_result *r = run->result;
+    char text[3][CLI_REAL_TEXT];
     printf("%-17s %lld", "iterations", (long long)r->iterations);
     print_inner_iterations(&r->nested);
     if (r->refinements > 0) { printf(", with %s", tess_count(r->refinements, "residual replacement").text); }
@@ -183,13 +186,14 @@ static void print_outcome(const cli_solve_run *run)
                           : "NOT CONVERGED: ",
            tess_reason_text(r->reason), tess_reason_name(r->reason), (int)r->reason);
     if (run->detail[0] != '\0') { printf("%-17s %s\n", "", run->detail); }
-    printf("%-17s %.6e relative, as the solver estimates it\n", "residual", r->estimated_relative_residual);
-    printf("%-17s %.6e relative, TRUE; norm %.6e, rounding bound %.1e\n", "", r->relative_residual, r->residual_norm,
-           r->residual_bound);
+    cli_print_relative("residual", r->estimated_relative_residual, "as the solver estimates it\n");
+    cli_print_true_residual("", r->relative_residual, r->residual_norm, r->residual_bound);
     cli_print_row_residual(&r->rows);
     if (has_normal_residual(r)) {
-        printf("%-17s %.6e, TRUE ||A^T r||; rounding bound %.1e; ||A||_F ||r|| = %.6e\n", "normal equations",
-               r->normal_residual_norm, r->normal_residual_bound, r->matrix_norm * r->residual_norm);
+        printf("%-17s %s, TRUE ||A^T r||; rounding bound %s; ||A||_F ||r|| = %s\n", "normal equations",
+               cli_real_text(r->normal_residual_norm, 6, text[0], sizeof text[0]),
+               cli_real_text(r->normal_residual_bound, 1, text[1], sizeof text[1]),
+               cli_real_text(r->matrix_norm * r->residual_norm, 6, text[2], sizeof text[2]));
     }
     cli_print_accuracy(run);
     cli_print_findings(run);
@@ -399,6 +403,7 @@ json_t *cli_solve_json(const cli_solve_run *run)
     json_object_set_new(root, "amg", levels_json(run));
     json_object_set_new(root, "sweeps", cli_sweeps_json(run));
     json_object_set_new(root, "factor_nonzeros", json_integer(r->precond.factor_nonzeros));
+    json_object_set_new(root, "factor_precision", cli_factor_precision_json(&run->options->precond, run->solver));
     json_object_set_new(root, "factorization",
                         r->precond.factorization == TESS_FACTORIZATION_AUTO
                             ? json_null()

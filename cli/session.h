@@ -49,13 +49,18 @@ void cli_session_add_json(json_t *root, const cli_session *session);
 
 /* ---- estimate.c ---- */
 
+typedef struct cli_solve_estimate {
+    tess_solve_estimate parts;
+    char precond[64]; /* with its parameters */
+} cli_solve_estimate;
+
 /* With solver auto the first attempt of the advice; *estimated is false where it has none. Returns an exit code,
    message printed. */
 int cli_estimate_solve(const tess_matrix *a, const tess_advice *advice, const tess_solve_options *request,
-                       int64_t columns, tess_solve_estimate *out, bool *estimated);
-void cli_print_estimate(const tess_solve_estimate *estimate, int64_t columns,
+                       int64_t columns, cli_solve_estimate *estimate, bool *estimated);
+void cli_print_estimate(const cli_solve_estimate *estimate, int64_t columns,
                         const tess_advice *advice); /* NULL: there is none */
-json_t *cli_estimate_json(const tess_solve_estimate *estimate, int64_t columns);
+json_t *cli_estimate_json(const cli_solve_estimate *estimate, int64_t columns);
 
 /* ---- pieces.c ---- */
 

@@ -8,14 +8,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+static void refuse_number(struct argp_state *state, const char *option, const char *text, double low, double high)
+{
+    char range[96];
+    argp_error(state, "--%s: %s is out of range (%s)", option, text, tess_range_text(low, high, range, sizeof range));
+}
+
 double cli_parse_real(struct argp_state *state, const char *option, const char *text, double low, double high)
 {
     char *end = NULL;
     double value = strtod(text, &end);
     if (end == text || *end != '\0') { argp_error(state, "--%s: '%s' is not a number", option, text); }
-    if (!(value >= low && value <= high)) {
-        argp_error(state, "--%s: %s is out of range (%g to %g)", option, text, low, high);
-    }
+    if (!(value >= low && value <= high)) { refuse_number(state, option, text, low, high); }
     return value;
 }
 
@@ -26,7 +30,7 @@ int64_t cli_parse_integer(struct argp_state *state, const char *option, const ch
     long long value = strtoll(text, &end, 10);
     if (end == text || *end != '\0') { argp_error(state, "--%s: '%s' is not an integer", option, text); }
     if (errno == ERANGE || value < low || value > high) {
-        argp_error(state, "--%s: %s is out of range (%" PRId64 " to %" PRId64 ")", option, text, low, high);
+        refuse_number(state, option, text, (double)low, (double)high);
     }
     return value;
 }

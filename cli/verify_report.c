@@ -27,8 +27,11 @@ static void print_columns(const verify_run *run)
     for (int64_t j = 0; j < run->count; j++) {
         const tess_verification *v = &run->found[j];
         if (v->met && run->count > MOST_LINES && j != run->worst) { continue; }
-        printf("%-17s %6lld %12.3e %12.3e %14.1e  %s\n", "", (long long)j + 1, v->relative_residual, v->rows.relative,
-               v->rows.backward_error, v->met ? "met" : "NOT MET");
+        char text[3][CLI_REAL_TEXT];
+        printf("%-17s %6lld %12s %12s %14s  %s\n", "", (long long)j + 1,
+               cli_real_text(v->relative_residual, 3, text[0], sizeof text[0]),
+               cli_real_text(v->rows.relative, 3, text[1], sizeof text[1]),
+               cli_real_text(v->rows.backward_error, 1, text[2], sizeof text[2]), v->met ? "met" : "NOT MET");
     }
 }
 
@@ -61,10 +64,11 @@ static void print_outcome(const verify_run *run, const tess_verification *v)
 
 static void print_errors(const verify_run *run, const tess_verification *v)
 {
-    printf("%-17s %.6e relative, TRUE; norm %.6e, rounding bound %.1e\n", "residual", v->relative_residual,
-           v->residual_norm, v->residual_bound);
+    char text[CLI_REAL_TEXT];
+    cli_print_true_residual("residual", v->relative_residual, v->residual_norm, v->residual_bound);
     cli_print_row_residual(&v->rows);
-    printf("%-17s %.1e = ||r|| / (||A||_F ||x|| + ||b||)\n", "backward error", v->backward_error);
+    printf("%-17s %s = ||r|| / (||A||_F ||x|| + ||b||)\n", "backward error",
+           cli_real_text(v->backward_error, 1, text, sizeof text));
     if (!run->options->verify.forward_error) { return; }
     if (isnan(v->forward_error)) {
         printf("%-17s unknown: no complete factors in fp64 tell it\n", "forward error");
@@ -80,27 +84,29 @@ static void print_rows(const verify_run *run)
     printf("%-17s %12s %14s %14s %12s\n", "rows", "row", "residual", "backward error", "share");
     for (int64_t k = 0; k < run->nrows; k++) {
         const tess_verify_row *row = &run->rows[k];
-        char share[32] = "unknown"; /* where all residuals over their rows' sizes underflow, or one is NaN */
+        char text[2][CLI_REAL_TEXT],
+            share[32] = "unknown"; /* where all residuals over their rows' sizes underflow, or one is NaN */
         if (!isnan(row->share)) { snprintf(share, sizeof share, "%.1f %%", 100.0 * row->share); }
-        printf("%-17s %12lld %14.3e %14.1e %12s\n", "", (long long)row->row + 1, row->residual, row->backward_error,
-               share);
+        printf("%-17s %12lld %14s %14s %12s\n", "", (long long)row->row + 1,
+               cli_real_text(row->residual, 3, text[0], sizeof text[0]),
+               cli_real_text(row->backward_error, 1, text[1], sizeof text[1]), share);
     }
 }
 
 void cli_print_verification(const verify_run *run)
 {
-    char buffer[64];
+    char buffer[64], norm[CLI_REAL_TEXT];
     const tess_verification *v = &run->found[run->worst];
     const tess_verify_options *o = &run->options->verify;
     print_columns(run);
     cli_print_matrix(&run->matrix);
     cli_print_device(run->ctx);
-    printf("%-17s %s, ||b|| = %.6g\n", "right-hand side",
-           cli_vector_describe(&run->options->rhs, buffer, sizeof buffer), v->rhs_norm);
-    printf("%-17s %s, ||x|| = %.6g\n", "answer", cli_vector_describe(&run->options->solution, buffer, sizeof buffer),
-           v->solution_norm);
-    printf("%-17s ||b - A x|| <= %.6g (rtol %g, atol %g)%s\n", "tolerance", v->tolerance, o->rtol, o->atol,
-           norms_text(o->stop_norm));
+    printf("%-17s %s, ||b|| = %s\n", "right-hand side", cli_vector_describe(&run->options->rhs, buffer, sizeof buffer),
+           cli_norm_text(v->rhs_norm, norm, sizeof norm));
+    printf("%-17s %s, ||x|| = %s\n", "answer", cli_vector_describe(&run->options->solution, buffer, sizeof buffer),
+           cli_norm_text(v->solution_norm, norm, sizeof norm));
+    printf("%-17s ||b - A x|| <= %s (rtol %g, atol %g)%s\n", "tolerance",
+           cli_norm_text(v->tolerance, norm, sizeof norm), o->rtol, o->atol, norms_text(o->stop_norm));
     print_outcome(run, v);
     print_errors(run, v);
     print_rows(run);

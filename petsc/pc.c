@@ -41,6 +41,18 @@ static PetscErrorCode take_modes(const tp_pc *p, PetscInt rows, tess_amg_options
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether options ask for classical coarsening, which has neither nodes nor vectors: those of the matrix stay unread.
+ */
+static PetscBool is_classical(const tess_amg_options *amg)
+{
+    return amg->coarsening == TESS_AMG_CLASSICAL ||
+                   (amg->coarsening == TESS_AMG_AUTO &&
+                    (amg->restriction == TESS_AMG_RESTRICTION_AIR || amg->smoother == TESS_AMG_FC_JACOBI ||
+                     amg->split == TESS_AMG_SPLIT_RUGE_STUEBEN))
+               ? PETSC_TRUE
+               : PETSC_FALSE;
+}
+
 /* The near-nullspace of PETSc, the rows of this process: for amg by aggregation. */
 static PetscErrorCode take_near_nullspace(const tp_pc *p, Mat A, tess_amg_options *amg, double **columns)
 {
@@ -210,7 +222,7 @@ static PetscErrorCode make_precond(PC pc, const tp_rows *rows, tess_matrix **mat
     PetscFunctionBegin;
     PetscCall(tp_pc_complete_options(pc->data, &options));
     PetscCall(tp_matrix_create(rows, matrix));
-    if (options.kind == TESS_PRECOND_AMG) {
+    if (options.kind == TESS_PRECOND_AMG && !is_classical(&options.amg)) {
         PetscCall(take_near_nullspace(pc->data, pc->pmat, &options.amg, &columns));
     }
     if (options.kind == TESS_PRECOND_SADDLE) { PetscCall(take_saddle_index(pc->pmat, &options.saddle, &index)); }

@@ -5,9 +5,10 @@
 The rules are the data of this file. Each finding is a line FILE:LINE: RULE: what is wrong; the exit status is 1 while
 there is one, and 77 if --spelling finds no codespell (in CI that is a failure).
 
-A block ```console is run in a folder that has data/ and the tool as `tessera`, and its output is compared up to numbers
-and units. A line `...` stands for any lines. <!-- gpu --> or <!-- illustrative --> above a block says that it needs a
-GPU, or something else that a test has not: it is not run. <!-- file: NAME --> says that a block has the text of a file.
+A block ```console is run in a folder that has data/ and the tool as `tessera`, and its output is compared up to
+numbers and units; numbers of iterations may differ by 1, or by 2 %. A line `...` stands for any lines. <!-- gpu --> or
+<!-- illustrative --> above a block says that it needs a GPU, or something else that a test has not: it is not run.
+<!-- file: NAME --> says that a block has the text of a file.
 
 Each file of docs/results/raw is linked from a document, itself or its folder. A page of results says at its top which
 commit ran on what, and each page of docs/ when to use it. README's figures are on the pages that it links. The tree has
@@ -32,7 +33,7 @@ PROSE = re.compile(r"(?:README|CONTRIBUTING)\.md$|docs/(?!results/|design-notes/
 RAW = "docs/results/raw/"
 MEASURED = re.compile(r"docs/results/(?!README)[^/]*\.md$")  # name their commit in bold at their top
 # The most bytes below a folder; "" is the whole tree. Sources and their tests are 10.7 million of it.
-MOST_BYTES = {"": 16_000_000, "docs/results/": 1_410_000}
+MOST_BYTES = {"": 16_100_000, "docs/results/": 1_410_000}
 OPENED = re.compile(r"docs/(?!results/raw/).*\.md$")  # say at their top when to use them
 FIGURES = "README.md"  # a row of its tables that links to a page of results has no number that is not on that page
 GENERATED = re.compile(r"build/|(?:.*/)?(?:__pycache__|\.[a-z_]*cache|\.git)/")  # of a tarball, where git cannot tell

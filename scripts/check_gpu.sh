@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # check_gpu.sh BUILD_DIR [LOG_DIR]: what must hold on a machine with a GPU: every test of the device, and
 # compute-sanitizer on small solves. Prints a line for each, as docs/results/raw/*/tests.txt has them. BUILD_DIR may
-# have been built on another machine. JOBS of them run at a time (1); those that need the device for themselves run alone.
+# have been built on another machine. JOBS of them run at a time (1); those that need the device for themselves run
+# alone.
 set -u
 case $# in
 1 | 2) ;;

@@ -68,6 +68,9 @@ TESS_EXPORT const tess_option *tess_option_at(int index);
 TESS_EXPORT const tess_option *tess_option_find(const char *name);
 /** PETSc's name, such as "-pc_tessera_amg_cycle", cut to @p size. Returns @p buffer, or NULL without one. */
 TESS_EXPORT const char *tess_option_petsc(const tess_option *option, char *buffer, size_t size);
+/** The numbers between limits, such as "0 to 1", "0 to below 1", "above 0" or "from 1", cut to @p size. Returns
+    @p buffer, or NULL without one. tests/unit/test_option_help.c */
+TESS_EXPORT const char *tess_range_text(double low, double high, char *buffer, size_t size);
 /** The help, its lists filled, cut to @p size (TESS_OPTION_TEXT has room). Returns @p buffer, or NULL without one. */
 TESS_EXPORT const char *tess_option_help(const tess_option *option, char *buffer, size_t size);
 

@@ -383,6 +383,7 @@ typedef struct tess_precond_factors {
     int64_t entries;                            /**< entries that an application multiplies; merged rows have more */
     int64_t square_nonzeros;                    /**< nonzeros in square blocks */
     tess_factorization factorization;           /**< HOST, DEVICE or SWEEPS: how they are computed */
+    tess_precision precision;                   /**< in which they are stored; with a policy in blocks the highest */
 } tess_precond_factors;
 /** Sets `size`, and all else to zero. */
 TESS_EXPORT void tess_precond_factors_init_sized(tess_precond_factors *factors, size_t size);

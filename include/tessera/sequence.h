@@ -35,7 +35,7 @@ typedef enum tess_renewal {
     TESS_RENEWAL_AUTO = 0,
     TESS_RENEWAL_COUNTED = 1, /**< when these iterations are more than extra_iterations: the same on every run */
     TESS_RENEWAL_ALWAYS = 2,  /**< for all new values */
-    TESS_RENEWAL_NEVER = 3    /**< only after a step that failed with it */
+    TESS_RENEWAL_NEVER = 3    /**< only after a step that failed with it; extra iterations are told all the same */
 } tess_renewal;
 
 /** Options of a sequence, beside those of its solves. */
@@ -83,7 +83,8 @@ typedef struct tess_sequence_step {
     double given_residual; /**< the same of x as given */
     int64_t products;      /**< with A, for the guess */
     double guess_seconds;
-    double extra_iterations; /**< beyond those of the best step, since the preconditioner was renewed */
+    double extra_iterations; /**< of steps with an older preconditioner, beyond those of the best step since it was made
+                                  or renewed */
     double extra_seconds;    /**< their time */
     double setup_seconds;    /**< of the preconditioner's last set-up or renewal; 0: it has none */
     int64_t reserved[4];

@@ -55,6 +55,9 @@ def _rigid_body_modes(amg, nodes, matrix):
         raise ValueError(f"coordinates have the shape {nodes.shape}; wanted is a row with 2 or 3 coordinates for each "
                          f"node, and the matrix has as many rows for each node; it has {matrix.shape[0]}")
     count, dimensions = nodes.shape
+    if amg.block_size not in (0, dimensions):
+        raise ValueError(f"coordinates have {dimensions} columns, the unknowns of a node, but amg_block_size is "
+                         f"{amg.block_size}; leave it out")
     nodes, modes = np.asfortranarray(nodes), np.empty((nodes.size, 3 * dimensions - 3), order="F")
     with matrix.context.lock:
         check(lib.tess_rigid_body_modes(matrix.context.pointer, count, dimensions, _arrays.address(nodes),

@@ -56,7 +56,7 @@ class PrecondOptions(TypedDict, total=False):
     amg_coarsest: int | None
     """amg: rows of a level that is solved directly (default 200)"""
     amg_cycle: AmgCycle | None
-    """amg: v, w or k (default v); k: coarser levels by two steps of flexible CG; use solver fgmres"""
+    """amg: v, w or k (default v); k: coarser levels by two steps of flexible CG; needs solver fgmres"""
     amg_degree: int | None
     """amg: products with the matrix in a smoothing, 1 to 4 (default 2)"""
     amg_format: AmgFormat | None
@@ -64,7 +64,7 @@ class PrecondOptions(TypedDict, total=False):
     amg_max_levels: int | None
     """amg: most levels (default 25)"""
     amg_max_row_sum: float | None
-    """amg: rows whose sum is above T times the diagonal have no strong couplings (default 1: none)"""
+    """amg classical: rows whose sum is above T times the diagonal have no strong couplings (default 1: none)"""
     amg_modes: int | None
     """amg aggregation: find up to N vectors that A nearly maps to zero, by trial cycles (default 0)"""
     amg_precision: str | Sequence[str] | None
@@ -80,7 +80,7 @@ class PrecondOptions(TypedDict, total=False):
     amg_strength: float | Literal["auto"] | None
     """amg: a coupling counts from T times the strongest of its row (default 0.25; aggregation: 0, below the ..."""
     amg_truncation: int | None
-    """amg: most entries of a row of the interpolation (default 5); 0: all"""
+    """amg classical: most entries of a row of the interpolation (default 5); 0: all"""
     block_jacobi_block_size: float | None
     """K of precond block-jacobi:K"""
     block_size: int | Literal["auto"] | None
@@ -94,7 +94,7 @@ class PrecondOptions(TypedDict, total=False):
     count: float | None
     """K of precond jacobi-sweeps:K"""
     cycle: AmgCycle | None
-    """amg: v, w or k (default v); k: coarser levels by two steps of flexible CG; use solver fgmres"""
+    """amg: v, w or k (default v); k: coarser levels by two steps of flexible CG; needs solver fgmres"""
     degree: int | None
     """amg: products with the matrix in a smoothing, 1 to 4 (default 2)"""
     drop: float | None
@@ -128,7 +128,7 @@ class PrecondOptions(TypedDict, total=False):
     max_levels: int | None
     """amg: most levels (default 25)"""
     max_row_sum: float | None
-    """amg: rows whose sum is above T times the diagonal have no strong couplings (default 1: none)"""
+    """amg classical: rows whose sum is above T times the diagonal have no strong couplings (default 1: none)"""
     memory_limit: int | str | None
     """lu, cholesky: most memory of the factorization, such as 500M or 8G (default: half of what is free)"""
     modes: int | None
@@ -239,7 +239,7 @@ class PrecondOptions(TypedDict, total=False):
     triangular: str | None
     """incomplete factors: auto, levels, blocks, merged, sweeps or colors (default auto); how triangles are ..."""
     truncation: int | None
-    """amg: most entries of a row of the interpolation (default 5); 0: all"""
+    """amg classical: most entries of a row of the interpolation (default 5); 0: all"""
 
 
 class MethodOptions(PrecondOptions, total=False):

@@ -16,7 +16,7 @@ import tessera_sparse as ts
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 MODULES = [m.name for m in pkgutil.iter_modules(ts.__path__) if m.name not in ("_abi", "libtessera", "libtessera_xla")]
 PAGES = sorted(name for name in os.listdir(os.path.join(ROOT, "docs/python")) if name.endswith(".md"))
-PAGES += [f"../howto/{name}.md" for name in ("several-right-hand-sides", "batches", "sequences", "coming-from")]
+PAGES += sorted(f"../howto/{name}" for name in os.listdir(os.path.join(ROOT, "docs/howto")) if name.endswith(".md"))
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 

@@ -215,6 +215,13 @@ static tess_status name_by_request(tess_solver *s, auto_solve *state, tess_advic
     return TESS_SUCCESS;
 }
 
+/* A preconditioner that the options name. Least squares judge theirs by the options. */
+static tess_status examine_named(const tess_matrix *a, const tess_precond_options *o)
+{
+    if (o->kind == TESS_PRECOND_AUTO || a->nrows != a->ncols) { return TESS_SUCCESS; }
+    return tess_precond_examine(a, o);
+}
+
 /* A solver that has what the list depends on, and nothing else. What a solve refuses is refused. */
 static tess_status advise_for(const tess_matrix *a, const tess_solve_options *options, tess_solver *s,
                               auto_solve *state, tess_advice *out)
@@ -227,6 +234,7 @@ static tess_status advise_for(const tess_matrix *a, const tess_solve_options *op
     TESS_TRY(solver_require_fit(a, NULL, options));
     TESS_TRY(solver_take_request(a, NULL, options, &s->options, &s->papers));
     TESS_TRY(solve_options_take(a->ctx, options, &s->options, &s->papers)); /* without the method of the shape */
+    TESS_TRY(examine_named(a, &s->options.precond));
     if (solver_automatic.takes(a, NULL, &s->options)) { return list_attempts(s, state, out); }
     status = name_by_request(s, state, out);
 cleanup:

@@ -107,6 +107,10 @@ static const ladder_step named[][2] = {
     {{TESS_SOLVER_BICGSTAB, TESS_PRECOND_NONE, TESS_PRECISION_FP64, AS_IT_IS, LIMIT_NONE},
      {TESS_SOLVER_GMRES, TESS_PRECOND_NONE, TESS_PRECISION_FP64, AS_IT_IS, LIMIT_NONE}}};
 
+/* One that varies, such as a K cycle. */
+static const ladder_step named_varying[] = {
+    {TESS_SOLVER_FGMRES, TESS_PRECOND_NONE, TESS_PRECISION_FP64, AS_IT_IS, LIMIT_NONE}};
+
 /* Below so many rows complete factors take less time than multigrid. */
 enum { LEAST_MULTIGRID_ROWS = 10000 };
 /* A trial of incomplete factors of a larger matrix is none, since triangles leave the other cores idle. */
@@ -222,15 +226,23 @@ static bool loses_symmetry(const tess_precond_options *p)
     }
 }
 
+static step_list list_of_named(matrix_family family, const tess_precond_options *p)
+{
+    const bool multigrid = p->kind == TESS_PRECOND_AMG || p->kind == TESS_PRECOND_SADDLE;
+    const matrix_family taken = loses_symmetry(p) ? FAMILY_GENERAL : family;
+
+    if (multigrid && p->amg.cycle == TESS_AMG_K) { return (step_list){named_varying, COUNT(named_varying)}; }
+    return (step_list){named[taken], COUNT(named[taken])};
+}
+
 static void list_steps(const cost_rates *r, matrix_family family, const matrix_facts *f, const tess_solve_options *o,
                        ladder *out)
 {
     const bool chosen = o->precond.kind == TESS_PRECOND_AUTO;
-    const matrix_family of_named = loses_symmetry(&o->precond) ? FAMILY_GENERAL : family;
 
     *out = (ladder){.family = family};
     if (chosen && is_triangular(f)) { append_list((step_list){triangle, COUNT(triangle)}, r, f, o, out); }
-    append_list(chosen ? list_of(family, f) : (step_list){named[of_named], COUNT(named[of_named])}, r, f, o, out);
+    append_list(chosen ? list_of(family, f) : list_of_named(family, &o->precond), r, f, o, out);
 }
 
 /* Convection that leaves diffusion no say: rows follow one another, which ILU(0) knows and multigrid does not. On grids

@@ -115,6 +115,14 @@ static tess_status check_request(const tess_matrix *a, const tess_precond_option
     return tess_find_precond(options->kind)->check(a, options);
 }
 
+tess_status tess_precond_examine(const tess_matrix *a, const tess_precond_options *options)
+{
+    const tess_status status = check_request(a, options);
+    const tess_precond_ops *ops = tess_find_precond(options->kind);
+
+    return status == TESS_SUCCESS && ops->examine && a->ops ? ops->examine(a, options) : status;
+}
+
 static tess_status require_fit(tess_context *ctx, const tess_precond_options *options)
 {
     tess_precond_options taken;
@@ -455,6 +463,7 @@ tess_status tess_precond_get_factors(const tess_precond *m, tess_precond_factors
 
     if (status != TESS_SUCCESS) { return status; }
     m->ops->factors(m, &full);
+    full.precision = m->ops->stored ? m->ops->stored(m) : m->role.given ? m->role.storage : TESS_PRECISION_FP64;
     result_return(&full, out);
     return TESS_SUCCESS;
 }

@@ -20,6 +20,8 @@ typedef struct tess_precond_ops {
     bool (*parse)(const char *text, tess_precond_options *options);
     /* Checks the options. The matrix is assembled or a shell, and square. */
     tess_status (*check)(const tess_matrix *a, const tess_precond_options *options);
+    /* What the set-up refuses after a look at the entries, for advice. The matrix is assembled. NULL: nothing. */
+    tess_status (*examine)(const tess_matrix *a, const tess_precond_options *options);
     /* Makes m->own for m->matrix. After SINGULAR it exists too: later values may succeed. NULL: nothing to make. */
     tess_status (*create)(tess_precond *m, const tess_precond_options *options);
     tess_status (*renew)(tess_precond *m); /* renews it for the matrix's new values; NULL: nothing to do */
@@ -60,12 +62,14 @@ typedef struct tess_precond_ops {
     int64_t (*bytes)(const tess_precond *m); /* on the device; NULL: 0 */
     void (*count_blocks)(const tess_precond *m, int64_t *counts);      /* counts by precision; NULL: none */
     void (*factors)(const tess_precond *m, tess_precond_factors *out); /* NULL: it has no factors */
-    void (*levels)(const tess_precond *m, tess_amg_levels *out);       /* NULL: it has no levels */
-    void (*sweeps)(const tess_precond *m, tess_precond_sweeps *out);   /* NULL: it has no sweeps */
-    const tess_precond *(*inside)(const tess_precond *m);              /* the one that iterations within this one
-                                                                          apply, or NULL; NULL: there are none */
-    void (*destroy)(tess_precond *m);                                  /* frees m->own, which may be NULL; NULL: nothing
-                                                                          to free */
+    /* In which precision factors are stored; NULL: that of the role. */
+    tess_precision (*stored)(const tess_precond *m);
+    void (*levels)(const tess_precond *m, tess_amg_levels *out);     /* NULL: it has no levels */
+    void (*sweeps)(const tess_precond *m, tess_precond_sweeps *out); /* NULL: it has no sweeps */
+    const tess_precond *(*inside)(const tess_precond *m);            /* the one that iterations within this one
+                                                                        apply, or NULL; NULL: there are none */
+    void (*destroy)(tess_precond *m);                                /* frees m->own, which may be NULL; NULL: nothing
+                                                                        to free */
 } tess_precond_ops;
 
 /* The preconditioner of that kind, or NULL (registry/preconds.c). */
@@ -81,12 +85,15 @@ struct tess_precond {
     const tess_matrix *matrix; /* held; NULL for a shell */
     uint64_t values_version;
     uint64_t changes; /* times that it was mended or widened, or renewed */
+    bool varies;      /* not linear, as K cycles: for flexible methods alone */
     tess_shell_precond shell;
     void *own; /* data of the kind */
 };
 
 /* A preconditioner of the library's own, without data yet, for an assembled matrix, which it holds. */
 tess_status tess_precond_make(const tess_matrix *a, const tess_precond_ops *ops, tess_precond **out);
+/* Whether one could be made, as far as options, the matrix and its rows tell; the errors are those of the set-up. */
+tess_status tess_precond_examine(const tess_matrix *a, const tess_precond_options *options);
 /* The user's: what iterations within this one apply, if it has some. m may be NULL. */
 const tess_precond *tess_precond_inmost(const tess_precond *m);
 /* Another holder, which destroys it too. NULL is allowed. */

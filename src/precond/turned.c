@@ -227,6 +227,7 @@ tess_status turned_create(const tess_matrix *a, const tess_precond_options *opti
     if (!t->m) { goto cleanup; }
     m->kind = t->m->kind;
     m->role = t->m->role;
+    m->varies = t->m->varies;
     if (status == TESS_SUCCESS) { m->values_version = a->values_version; }
     *out = m;
     return status;

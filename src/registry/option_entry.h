@@ -130,6 +130,9 @@ bool option_read_role(const option_entry *entry, const char *text, tess_role_pre
 void option_print_role(const tess_role_precision *role, char *buffer, size_t size);
 /* Whether a basis has a storage for the arithmetic of its cycles. */
 bool option_check_basis(const tess_solve_options *o, const option_message *message);
+/* Options of multigrid that contradict one another; a K cycle with a method that needs a linear preconditioner. */
+bool option_check_multigrid(const tess_solve_options *o, const option_message *message);
+bool option_check_cycle(const tess_solve_options *o, const option_message *message);
 /* With as few digits as give the value back. */
 void option_print_real(double value, char *buffer, size_t size);
 

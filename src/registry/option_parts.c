@@ -173,7 +173,7 @@ static const struct {
                           {"ilut:", "a drop tolerance and a fill, such as 1e-3:10"},
                           {"ict:", "a drop tolerance and a fill, such as 1e-3:10"},
                           {"jacobi-sweeps:", "a number of sweeps (1 to 1000)"},
-                          {"iluk:", "a level of fill (1 to 1000)"},
+                          {"iluk:", "a level of fill (1 to 1000; level 0 is ilu0)"},
                           {"fsai:", "a power of the pattern (1 to 8), or adaptive"},
                           {"isai:", "a power of the pattern (1 to 8)"}};
 

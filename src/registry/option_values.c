@@ -2,6 +2,7 @@
 /* Options with one field: how each type of value is read from text and written. */
 #include <ctype.h>
 #include <errno.h>
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
@@ -71,6 +72,43 @@ static bool read_number(const char *text, double *out)
     return end && *end == '\0';
 }
 
+/* Above which a limit is none. */
+#define UNLIMITED 1e15
+
+/* The limit is the number below this one; 0: it is a limit itself. */
+static double excluded_by(double high)
+{
+    const double above = nextafter(high, DBL_MAX);
+
+    return above == round(above) && high != round(high) ? above : 0.0;
+}
+
+const char *tess_range_text(double low, double high, char *buffer, size_t size)
+{
+    const double excluded = excluded_by(high);
+    char least[48], most[48] = "";
+
+    if (!buffer || size == 0) { return NULL; }
+    if (low == DBL_MIN) {
+        snprintf(least, sizeof least, high > UNLIMITED ? "above 0" : "above 0, up");
+    } else {
+        snprintf(least, sizeof least, high > UNLIMITED ? "from %.10g" : "%.10g", low);
+    }
+    if (high <= UNLIMITED) {
+        snprintf(most, sizeof most, excluded > 0.0 ? " to below %.10g" : " to %.10g", excluded > 0.0 ? excluded : high);
+    }
+    snprintf(buffer, size, "%s%s", least, most);
+    return buffer;
+}
+
+static bool refuse_number(const option_entry *entry, const char *text, const option_message *message)
+{
+    char range[96];
+
+    return option_refuse(message, "--%s: %s is out of range (%s)", entry->shown.name, text,
+                         tess_range_text(entry->shown.low, entry->shown.high, range, sizeof range));
+}
+
 bool option_read_real(const option_entry *entry, const char *text, double *out, const option_message *message)
 {
     double value = 0.0;
@@ -78,10 +116,7 @@ bool option_read_real(const option_entry *entry, const char *text, double *out, 
     if (!read_number(text, &value)) {
         return option_refuse(message, "--%s: '%s' is not a number", entry->shown.name, text);
     }
-    if (!(value >= entry->shown.low && value <= entry->shown.high)) {
-        return option_refuse(message, "--%s: %s is out of range (%g to %g)", entry->shown.name, text, entry->shown.low,
-                             entry->shown.high);
-    }
+    if (!(value >= entry->shown.low && value <= entry->shown.high)) { return refuse_number(entry, text, message); }
     *out = value;
     return true;
 }
@@ -96,8 +131,7 @@ bool option_read_integer(const option_entry *entry, const char *text, int64_t *o
         return option_refuse(message, "--%s: '%s' is not an integer", entry->shown.name, text);
     }
     if (errno == ERANGE || (double)value < entry->shown.low || (double)value > entry->shown.high) {
-        return option_refuse(message, "--%s: %s is out of range (%" PRId64 " to %" PRId64 ")", entry->shown.name, text,
-                             (int64_t)entry->shown.low, (int64_t)entry->shown.high);
+        return refuse_number(entry, text, message);
     }
     *out = value;
     return true;

@@ -311,7 +311,7 @@ static bool check_precond(const tess_solve_options *o, const option_message *mes
 {
     if (is_kind_alone(&o->precond)) { return true; }
     return check_adaptive(o, message) && check_needs(o, is_of_precond, message) && check_role(o, message) &&
-           check_triangles(o, message) && check_sweeps(o, message);
+           check_triangles(o, message) && check_sweeps(o, message) && option_check_multigrid(o, message);
 }
 
 /* ---- the method ---- */
@@ -530,7 +530,7 @@ static bool check_method(const tess_solve_options *o, const option_message *mess
 {
     return check_needs(o, is_of_method, message) && check_jacobi(o, message) && check_least_squares(o, message) &&
            check_row_order(o, message) && check_tolerances(o, message) && check_stop_norm(o, message) &&
-           check_choices(o, message) && option_check_basis(o, message);
+           check_choices(o, message) && option_check_basis(o, message) && option_check_cycle(o, message);
 }
 
 /* In the words of tess_solver_create: what the storage contradicts on every device. */

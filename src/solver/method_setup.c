@@ -87,8 +87,16 @@ tess_solver_kind method_of_marks(const tess_shell_operator *shell)
     return shell->symmetric ? TESS_SOLVER_MINRES : TESS_SOLVER_BICGSTAB;
 }
 
-/* AUTO takes CG for a symmetric matrix with a diagonal of one sign. Without symmetry a method that needs it is refused.
- */
+static bool varies(const method_solver *s)
+{
+    const tess_precond *given = s->head->given;
+    const tess_precond_options *o = &s->options->precond;
+
+    return given ? given->varies : o->kind == TESS_PRECOND_AMG && o->amg.cycle == TESS_AMG_K;
+}
+
+/* AUTO takes CG for a symmetric matrix with a diagonal of one sign, and FGMRES for a preconditioner that varies.
+   Without symmetry a method that needs it is refused. */
 static tess_status choose_method(method_solver *s)
 {
     const tess_matrix *a = s->original;
@@ -97,6 +105,7 @@ static tess_status choose_method(method_solver *s)
     bool symmetric = true, one_sign = false;
     tess_status status = TESS_SUCCESS;
 
+    if (kind == TESS_SOLVER_AUTO && varies(s)) { kind = TESS_SOLVER_FGMRES; }
     s->method = tess_find_method(kind);
     if (s->method && s->method->choose) {
         TESS_TRY(s->method->choose(s, &other));
@@ -135,6 +144,15 @@ tess_status check_symmetry(method_solver *s)
     note_symmetry(s, symmetric);
 cleanup:
     return status;
+}
+
+/* Options are checked before; this is one that the caller made. */
+static tess_status require_flexible(const method_solver *s)
+{
+    if (!varies(s) || s->method->kind == TESS_SOLVER_FGMRES) { return TESS_SUCCESS; }
+    return tess_fail(s->ctx, TESS_INVALID_ARGUMENT, "use --solver fgmres, or another cycle (--amg-cycle)",
+                     "%s needs a linear preconditioner, but a K cycle is another operator in each iteration",
+                     tess_solver_kind_name(s->method->kind));
 }
 
 /* What is no failure of the call, but ends each solve. */
@@ -275,6 +293,7 @@ static tess_status setup_plain(method_solver *s, const tess_precond *given)
 
     s->krylov.extension = tess_find_extension(s->options);
     TESS_TRY(choose_method(s));
+    TESS_TRY(require_flexible(s));
     if (s->method->complete_options) { TESS_TRY(s->method->complete_options(s)); }
     settle_saddle(s);
     TESS_TRY(setup_precond(s, given));

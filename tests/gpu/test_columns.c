@@ -240,7 +240,7 @@ static void one_column_after_another_is_preconditioned(void **state)
     options.solver = TESS_SOLVER_CG;
     options.precond.kind = TESS_PRECOND_POLYNOMIAL;
     check_many(&a, options, 2, b + 5 * N);
-    options.solver = TESS_SOLVER_MINRES;
+    options.solver = TESS_SOLVER_FGMRES;
     options.precond.kind = TESS_PRECOND_AMG;
     options.precond.amg.cycle = TESS_AMG_K;
     options.precond.amg.coarsest = 8;

@@ -18,6 +18,7 @@ import doc_checks  # noqa: E402
 
 TOOL = """#!/bin/sh
 case "$1" in
+solve) echo "iterations        100"; echo "column iterations  time"; echo "     1         40  3 ms" ;;
 time) echo "time 1.5 ms set-up"; echo "CPU, 2 threads"; echo "end" ;;
 fail) echo "tessera: no such file" >&2; exit 3 ;;
 crash) kill -SEGV $$ ;;
@@ -137,6 +138,12 @@ class CheckDocs(unittest.TestCase):
                 self.assert_found(self.console(*lines), f"docs/howto.md:3: console: {start}")
 
     def test_a_comment_is_for_the_next_block(self):
+        solved = ("$ tessera solve", "iterations        102", "column iterations  time", "     1         41  9 ms")
+        self.assert_found(self.console(*solved))
+        self.assert_found(self.console(*solved[:1], "...", solved[3]))  # a table without its head has no counts
+        for at, wrong in ((1, "iterations        103"), (3, "     1         42  9 ms")):
+            told = solved[:at] + (wrong,) + solved[at + 1:]
+            self.assert_found(self.console(*told), f"docs/howto.md:3: console: the document has '{wrong.strip()}'")
         self.assert_found({"docs/howto.md": "<!-- gpu -->\n```console\n$ exit 127\n```\n```console\n$ exit 127\n```\n"},
                           "docs/howto.md:6: console: exit status 127")
 

@@ -228,7 +228,7 @@ static tess_status amg_smoothed(scene *s, tess_amg_coarsening coarsening, tess_a
     options.amg.precision = TESS_AMG_PRECISION_FP16;
     options.amg.smoother = smoother;
     options.amg.cycle = cycle;
-    options.amg.aggressive = 1;
+    options.amg.aggressive = coarsening == TESS_AMG_CLASSICAL ? 1 : 0;
     options.amg.coarsest = 10;
     status = use_precond(s, &a, &options);
     oracle_free(&a);

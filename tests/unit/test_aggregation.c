@@ -118,6 +118,36 @@ static void some_groups_may_be_broken(void **state)
     oracle_free(&a);
 }
 
+/* Nodes that are held fixed, with their columns or without, do not hide those of the others, however many they are; a
+   diagonal matrix has none. */
+static void fixed_nodes_do_not_count(void **state)
+{
+    oracle_csr a = generate_problem("elasticity3d 4", 1);
+
+    (void)state;
+    for (int k = 0; k < 6; k++) {
+        const int every = k / 2 == 0 ? 5 : k / 2 == 1 ? 2 : 1;
+        const bool keeps_columns = k % 2;
+        oracle_csr b = oracle_open(a.nrows, a.ncols);
+
+        for (int64_t i = 0; i < a.nrows; i++) {
+            for (int64_t e = a.row_ptr[i]; e < a.row_ptr[i + 1]; e++) {
+                const int32_t j = a.col_ind[e];
+                const bool fixed = i / 3 % every == 0, to_fixed = j / 3 % every == 0;
+
+                if (j == i || !(fixed || (to_fixed && !keeps_columns))) { oracle_push(&b, j, a.val[e]); }
+            }
+            oracle_end_row(&b, i);
+        }
+        const host_csr view = {
+            .nrows = b.nrows, .ncols = b.ncols, .row_ptr = b.row_ptr, .col_ind = b.col_ind, .val = b.val};
+
+        assert_int_equal(find_block_size(&view), every == 1 ? 1 : 3);
+        oracle_free(&b);
+    }
+    oracle_free(&a);
+}
+
 /* ---- distant nodes and aggregates ---- */
 
 /* Marks nodes up to `distance` edges from a node. */
@@ -529,6 +559,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(block_sizes_follow_from_the_pattern),
         cmocka_unit_test(some_groups_may_be_broken),
+        cmocka_unit_test(fixed_nodes_do_not_count),
         cmocka_unit_test(aggregates_cover_all_nodes),
         cmocka_unit_test(strength_is_relative_to_the_strongest),
         cmocka_unit_test(nothing_depends_on_the_threads),

@@ -115,8 +115,6 @@ static void auto_takes_aggregation_for_systems(void **state)
     options.amg.near_nullspace = ones;
     options.amg.near_nullspace_columns = 1;
     assert_int_equal(levels_of(ctx, "laplace3d 10", &options).coarsening, TESS_AMG_AGGREGATION);
-    options.amg.coarsening = TESS_AMG_CLASSICAL;
-    assert_int_equal(levels_of(ctx, "laplace3d 10", &options).coarsening, TESS_AMG_CLASSICAL);
     free(ones);
     tess_context_destroy(ctx);
 }
@@ -238,6 +236,65 @@ static void bad_options_are_refused(void **state)
     tess_context_destroy(ctx);
 }
 
+/* A near-nullspace is a space: the length of its vectors says nothing, and zeros add nothing. */
+static void lengths_of_vectors_do_not_matter(void **state)
+{
+    static const double lengths[] = {1.0, 1e170, 1e-170, 1e-310, 1e300};
+    enum { N = 1000, COLUMNS = 3 };
+    tess_context *ctx = open_device(2);
+    double *near = test_allocate(COLUMNS * N, sizeof *near);
+    tess_precond_options options;
+    tess_amg_levels first = {.size = sizeof first};
+
+    (void)state;
+    tess_precond_options_init(&options);
+    options.kind = TESS_PRECOND_AMG;
+    options.amg.near_nullspace = near;
+    options.amg.near_nullspace_columns = COLUMNS;
+    for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++) {
+        for (int i = 0; i < N; i++) {
+            near[i] = 0.0;
+            near[N + i] = lengths[k];
+            near[2 * N + i] = lengths[sizeof lengths / sizeof *lengths - 1 - k] * i / N;
+        }
+        const tess_amg_levels levels = levels_of(ctx, "laplace3d 10", &options);
+
+        if (k == 0) { first = levels; }
+        assert_int_equal(levels.coarsening, TESS_AMG_AGGREGATION);
+        assert_int_equal(levels.count, first.count);
+        assert_true(levels.count > 1);
+        for (int l = 0; l < levels.count; l++) {
+            assert_int_equal(levels.level[l].rows, first.level[l].rows);
+        }
+    }
+    free(near);
+    tess_context_destroy(ctx);
+}
+
+static void vectors_that_are_none_are_refused(void **state)
+{
+    tess_context *ctx = open_device(1);
+    oracle_csr a = oracle_laplace2d(5);
+    tess_matrix *matrix = make_matrix(ctx, &a);
+    tess_precond_options options;
+    double near[2 * 25] = {0};
+
+    (void)state;
+    tess_precond_options_init(&options);
+    options.kind = TESS_PRECOND_AMG;
+    options.amg.near_nullspace = near;
+    options.amg.near_nullspace_columns = 2;
+    refused(ctx, matrix, &options, "the near-nullspace is zero");
+    near[0] = 1.0;
+    near[30] = NAN;
+    refused(ctx, matrix, &options, "column 2 of the near-nullspace has NaN or Inf");
+    near[30] = -INFINITY;
+    refused(ctx, matrix, &options, "column 2 of the near-nullspace has NaN or Inf");
+    tess_matrix_destroy(matrix);
+    oracle_free(&a);
+    tess_context_destroy(ctx);
+}
+
 /* Blocks and vectors belong to the rows of the matrix: a solve that changes their order or scale refuses them. */
 static void other_orders_are_refused(void **state)
 {
@@ -265,7 +322,8 @@ static void other_orders_are_refused(void **state)
 #define AGGREGATION_TESTS                                                                                  \
     cmocka_unit_test(auto_takes_aggregation_for_systems), cmocka_unit_test(isolated_unknowns_are_solved),  \
         cmocka_unit_test(new_values_are_those_of_a_new_set_up), cmocka_unit_test(bad_options_are_refused), \
-        cmocka_unit_test(other_orders_are_refused)
+        cmocka_unit_test(other_orders_are_refused), cmocka_unit_test(lengths_of_vectors_do_not_matter),    \
+        cmocka_unit_test(vectors_that_are_none_are_refused)
 
 #ifndef TESTS_ON_GPU
 int main(void)

@@ -608,6 +608,34 @@ static void smooth_by_fsai(tess_precond_options *o)
     o->amg.smoother = TESS_AMG_FSAI;
 }
 
+static void smooth_fine_and_coarse(tess_precond_options *o)
+{
+    o->amg.smoother = TESS_AMG_FC_JACOBI;
+}
+
+static void restrict_by_air(tess_precond_options *o)
+{
+    o->amg.restriction = TESS_AMG_RESTRICTION_AIR;
+}
+
+static void split_in_turn(tess_precond_options *o)
+{
+    o->amg.split = TESS_AMG_SPLIT_RUGE_STUEBEN;
+}
+
+static void look_for_modes(tess_precond_options *o)
+{
+    o->amg.modes = 1;
+}
+
+static void give_modes(tess_precond_options *o)
+{
+    static const double near[1];
+
+    o->amg.near_nullspace = near;
+    o->amg.near_nullspace_columns = 1;
+}
+
 static void methods_take_preconditioners(void **state)
 {
     static const tess_solver_kind kinds[] = {TESS_SOLVER_GMRES, TESS_SOLVER_FGMRES, TESS_SOLVER_BICGSTAB};
@@ -649,22 +677,33 @@ static void scalars_are_complex_where_preconditioners_are(void **state)
         const char *name;
         bool complex_scalars;
         void (*change)(tess_precond_options *);
-    } cases[] = {{"none", true, NULL},
-                 {"jacobi", true, NULL},
-                 {"block-jacobi:8", true, NULL},
-                 {"block-jacobi:7", false, NULL},
-                 {"ilu0", true, NULL},
-                 {"iluk:1", true, NULL},
-                 {"ilut:1e-1:1", false, NULL},
-                 {"ilu0", false, sweep_triangles},
-                 {"ilu0", false, sweep_factors},
-                 {"ilu0", false, color_rows},
-                 {"isai:2", false, NULL},
-                 {"polynomial:4", true, NULL},
-                 {"jacobi-sweeps:3", true, NULL},
-                 {"amg", true, NULL},
-                 {"amg", false, take_classical},
-                 {"amg", false, smooth_by_fsai}};
+        bool alone; /* the choice alone: the matrix is none for this kind */
+    } cases[] = {{"none", true, NULL, false},
+                 {"jacobi", true, NULL, false},
+                 {"block-jacobi:8", true, NULL, false},
+                 {"block-jacobi:7", false, NULL, false},
+                 {"ilu0", true, NULL, false},
+                 {"iluk:1", true, NULL, false},
+                 {"ilut:1e-1:1", false, NULL, false},
+                 {"ilu0", false, sweep_triangles, false},
+                 {"ilu0", false, sweep_factors, false},
+                 {"ilu0", false, color_rows, false},
+                 {"isai:2", false, NULL, false},
+                 {"polynomial:4", true, NULL, false},
+                 {"jacobi-sweeps:3", true, NULL, false},
+                 {"amg", true, NULL, false},
+                 {"amg", false, take_classical, false},
+                 {"amg", false, smooth_by_fsai, false},
+                 {"amg", false, smooth_fine_and_coarse, false},
+                 {"amg", false, restrict_by_air, false},
+                 {"amg", false, split_in_turn, false},
+                 {"amg", false, look_for_modes, true},
+                 {"amg", false, give_modes, true},
+                 {"fsai:2", false, NULL, true},
+                 {"ict", false, NULL, true},
+                 {"ic0", true, NULL, true},
+                 {"ic0", false, sweep_triangles, true},
+                 {"iluk:1", false, color_rows, false}};
     tess_context *ctx = open_device(1);
     oracle_csr pattern = oracle_laplace2d(9);
     double complex *val = complex_values(&pattern, 0.3 + 0.4 * I, false);
@@ -689,8 +728,16 @@ static void scalars_are_complex_where_preconditioners_are(void **state)
         assert_int_equal(complex_method_of(a, &options) != NULL, cases[c].complex_scalars);
         options.solver = TESS_SOLVER_FGMRES; /* takes a preconditioner that is another each time */
         assert_non_null(complex_method_of(a, &options));
+        options.solver = TESS_SOLVER_GMRES;
+        assert_int_equal(complex_method_of(a, &options) != NULL, cases[c].complex_scalars);
+        options.gmres.inner = (tess_role_precision){1, TESS_PRECISION_FP32, TESS_ARITHMETIC_FP64};
+        assert_null(complex_method_of(a, &options)); /* a basis in FP64 alone has complex scalars */
+        options.solver = TESS_SOLVER_FGMRES;
+        assert_null(complex_method_of(a, &options));
+        options.solver = TESS_SOLVER_GMRES;
+        options.gmres.inner.given = 0;
+        if (cases[c].alone) { continue; }
         if (!cases[c].complex_scalars) {
-            options.solver = TESS_SOLVER_GMRES;
             solve_and_check(ctx, &pattern, val, a, &options);
             continue;
         }

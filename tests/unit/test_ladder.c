@@ -167,6 +167,25 @@ static void an_unsymmetric_preconditioner_has_its_methods(void **state)
     }
 }
 
+/* K cycles are no linear preconditioner. */
+static void a_varying_preconditioner_has_a_flexible_method(void **state)
+{
+    const matrix_facts f = SPD(1000, 5000, 60);
+    const tess_precond_kind kinds[] = {TESS_PRECOND_AMG, TESS_PRECOND_SADDLE};
+    ladder l;
+
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        tess_solve_options options = automatic();
+
+        options.precond.kind = kinds[k];
+        options.precond.amg.cycle = TESS_AMG_K;
+        make_ladder(rates_of_kind(RATES_GPU), family_of(&f), &f, &options, &l);
+        assert_int_equal(l.count, 1);
+        assert_int_equal(l.step[0].solver, TESS_SOLVER_FGMRES);
+    }
+}
+
 /* Within a factor of 2 of what rates.c cites. */
 /* Whatever the library of a step with factors reports, a step follows; a fault of the steps without one ends the solve.
  */
@@ -327,6 +346,7 @@ int main(void)
                                        cmocka_unit_test(sorting_keeps_all_steps),
                                        cmocka_unit_test(a_named_preconditioner_stays),
                                        cmocka_unit_test(an_unsymmetric_preconditioner_has_its_methods),
+                                       cmocka_unit_test(a_varying_preconditioner_has_a_flexible_method),
                                        cmocka_unit_test(a_failed_library_is_passed_over),
                                        cmocka_unit_test(complex_matrices_have_costs_of_their_own),
                                        cmocka_unit_test(estimates_meet_measurements),

@@ -377,10 +377,10 @@ static void what_does_not_fit_is_refused(void **state)
     options.kind = TESS_PRECOND_AMG;
     options.amg.coarsening = TESS_AMG_AGGREGATION;
     options.amg.restriction = TESS_AMG_RESTRICTION_AIR;
-    expect_refused(ctx, matrix, &options, "air");
+    expect_refused(ctx, matrix, &options, "--amg-restriction is for classical");
     options.amg.restriction = TESS_AMG_RESTRICTION_AUTO;
     options.amg.split = TESS_AMG_SPLIT_RUGE_STUEBEN;
-    expect_refused(ctx, matrix, &options, "ruge-stueben");
+    expect_refused(ctx, matrix, &options, "--amg-split is for classical");
     options.amg.split = TESS_AMG_SPLIT_AUTO;
     options.amg.smoother = TESS_AMG_FC_JACOBI;
     expect_refused(ctx, matrix, &options, "fc-jacobi");

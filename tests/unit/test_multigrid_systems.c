@@ -327,9 +327,10 @@ static void options_are_checked(void **state)
     const tess_precond_options defaults = amg_options(TESS_AMG_PRECISION_AUTO);
     tess_precond *m = NULL;
     tess_amg_levels levels = {.size = sizeof levels};
+    double near[25 * TESS_MAX_NEAR_NULLSPACE] = {1.0};
 
     (void)state;
-    for (int c = 0; c < 12; c++) {
+    for (int c = 0; c < 14; c++) {
         tess_precond_options o = amg_options(TESS_AMG_PRECISION_AUTO);
 
         switch (c) {
@@ -343,6 +344,16 @@ static void options_are_checked(void **state)
         case 7: o.amg.coarsest = 0; break;
         case 8: o.amg.block_size = 2; break; /* of 25 rows */
         case 9: o.amg.near_nullspace_columns = 1; break;
+        case 12: /* vectors, and an option that they exclude */
+            o.amg.near_nullspace = near;
+            o.amg.near_nullspace_columns = 1;
+            o.amg.aggressive = 1;
+            break;
+        case 13: /* no room for more */
+            o.amg.near_nullspace = near;
+            o.amg.near_nullspace_columns = TESS_MAX_NEAR_NULLSPACE;
+            o.amg.modes = 1;
+            break;
         case 10: o.amg.cycle = (tess_amg_cycle)7; break;
         default: o.amg.reserved[0] = 1; break;
         }
@@ -358,13 +369,112 @@ static void options_are_checked(void **state)
     tess_context_destroy(ctx);
 }
 
+static int64_t iterations_in_unit(const oracle_csr *given, tess_solve_options *options, int exponent)
+{
+    tess_context *ctx = open_device(1);
+    oracle_csr a = oracle_open(given->nrows, given->ncols);
+    double *b = test_allocate(given->nrows, sizeof *b), *x = test_allocate(given->nrows, sizeof *x);
+    tess_matrix *matrix = NULL;
+    tess_solver *solver = NULL;
+    tess_solve_result r;
+
+    for (int64_t i = 0; i < given->nrows; i++) {
+        for (int64_t k = given->row_ptr[i]; k < given->row_ptr[i + 1]; k++) {
+            oracle_push(&a, given->col_ind[k], ldexp(given->val[k], exponent));
+        }
+        oracle_end_row(&a, i);
+        b[i] = ldexp(1.0, exponent);
+        x[i] = 0.0;
+    }
+    matrix = make_matrix(ctx, &a);
+    assert_ok(ctx, tess_solver_create(matrix, options, &solver));
+    r = solve_with(solver, ctx, a.nrows, b, x);
+    assert_true(r.converged);
+    tess_solver_destroy(solver);
+    tess_matrix_destroy(matrix);
+    free(b);
+    free(x);
+    oracle_free(&a);
+    tess_context_destroy(ctx);
+    return r.iterations;
+}
+
+/* A matrix and b times a power of four, up to 1e200 and down to 1e-200: no product of a set-up or a cycle leaves the
+   range, and all rounding stays as it is. */
+static void units_do_not_matter(void **state)
+{
+    static const tess_amg_cycle cycles[] = {TESS_AMG_V, TESS_AMG_W, TESS_AMG_K};
+    static const int exponents[] = {664, -664, 500, -900};
+
+    (void)state;
+    for (int k = 0; k < 9; k++) {
+        const char *const problems[] = {sized("laplace2d 40", "laplace2d 20"),
+                                        sized("recirc2d 40 1 0.01", "recirc2d 16"), "elasticity3d 4"};
+        tess_solve_options options = amg_solve(TESS_SOLVER_FGMRES);
+        oracle_csr a = generate_problem(problems[k / 3], 1);
+
+        options.precond.amg.precision = TESS_AMG_PRECISION_FP64;
+        options.precond.amg.cycle = cycles[k % 3];
+        options.precond.amg.coarsest = 20;
+        options.precond.amg.coarsening = k / 3 == 0 ? TESS_AMG_AGGREGATION : TESS_AMG_AUTO;
+        const int64_t iterations = iterations_in_unit(&a, &options, 0);
+
+        for (size_t e = 0; e < sizeof exponents / sizeof *exponents; e++) {
+            assert_int_equal(iterations_in_unit(&a, &options, exponents[e]), iterations);
+        }
+        oracle_free(&a);
+    }
+}
+
+/* One that the caller made: methods that need a linear one refuse it, and no method named takes a flexible one. */
+static void k_cycles_are_for_flexible_methods(void **state)
+{
+    tess_context *ctx = open_device(1);
+    oracle_csr a = oracle_laplace2d(30);
+    tess_matrix *matrix = make_matrix(ctx, &a);
+    tess_precond_options o = amg_options(TESS_AMG_PRECISION_AUTO);
+    double *b = test_allocate(a.nrows, sizeof *b), *x = test_allocate(a.nrows, sizeof *x);
+    tess_precond *m = NULL;
+
+    (void)state;
+    o.amg.cycle = TESS_AMG_K;
+    assert_ok(ctx, tess_precond_create(matrix, &o, &m));
+    for (int k = 0; k < a.nrows; k++) {
+        b[k] = 1.0;
+        x[k] = 0.0;
+    }
+    for (tess_solver_kind kind = TESS_SOLVER_AUTO; kind <= TESS_SOLVER_NESTED; kind++) {
+        const bool flexible = kind == TESS_SOLVER_AUTO || kind == TESS_SOLVER_FGMRES;
+        tess_solve_options options = solve_options(kind);
+        tess_solver *solver = NULL;
+        const tess_status status = tess_solver_create_with_precond(matrix, m, &options, &solver);
+
+        if (flexible) {
+            assert_ok(ctx, status);
+            const tess_solve_result r = solve_with(solver, ctx, a.nrows, b, x);
+
+            assert_true(r.converged && r.solver == TESS_SOLVER_FGMRES);
+        } else {
+            assert_int_not_equal(status, TESS_SUCCESS);
+        }
+        tess_solver_destroy(solver);
+    }
+    tess_precond_destroy(m);
+    tess_matrix_destroy(matrix);
+    free(b);
+    free(x);
+    oracle_free(&a);
+    tess_context_destroy(ctx);
+}
+
 #define MULTIGRID_SYSTEMS_TESTS                                                                              \
     cmocka_unit_test(applications_are_symmetric), cmocka_unit_test(threads_do_not_change_bits),              \
         cmocka_unit_test(neumann_problems_converge), cmocka_unit_test(unsymmetric_systems_converge),         \
         cmocka_unit_test(fp32_vectors_are_taken), cmocka_unit_test(small_and_decoupled_systems_work),        \
         cmocka_unit_test(updates_follow_the_values), cmocka_unit_test(inverses_follow_the_values),           \
         cmocka_unit_test(inverses_of_indefinite_levels_exist), cmocka_unit_test(solvers_renew_their_levels), \
-        cmocka_unit_test(options_are_checked)
+        cmocka_unit_test(options_are_checked), cmocka_unit_test(k_cycles_are_for_flexible_methods),          \
+        cmocka_unit_test(units_do_not_matter)
 
 #ifndef TESTS_ON_GPU
 int main(void)

@@ -82,7 +82,7 @@ static void cycles_of_minus_a(void **state)
 
     (void)state;
     for (size_t k = 0; k < sizeof ways / sizeof ways[0]; k++) {
-        tess_solve_options options = solve_options(TESS_SOLVER_CG);
+        tess_solve_options options = solve_options(ways[k].cycle == TESS_AMG_K ? TESS_SOLVER_FGMRES : TESS_SOLVER_CG);
         char name[16];
 
         options.precond.kind = TESS_PRECOND_AMG;

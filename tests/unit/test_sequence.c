@@ -418,6 +418,34 @@ static void timed_renewals(void **state)
     close_heat(&h);
 }
 
+/* Extra iterations are those that a renewal would have saved: none in a first step, whatever its values, nor with a
+   preconditioner of the present ones. What no step has tried is renewed for new values, unless it never is. */
+static void only_old_preconditioners_cost(void **state)
+{
+    static const tess_renewal ways[] = {TESS_RENEWAL_NEVER, TESS_RENEWAL_COUNTED, TESS_RENEWAL_AUTO};
+
+    (void)state;
+    for (int k = 0; k < 3; k++) {
+        heat h = open_heat(SIDE, TESS_SOLVER_CG, TESS_PRECOND_IC0, 0, ways[k]);
+        const tess_sequence_values values = values_of(&h);
+        const bool never = ways[k] == TESS_RENEWAL_NEVER;
+
+        set_values(&h, 10.0, 0.5, 2.0);
+        set_rhs(&h, 0.0);
+        take_step(&h, &values);
+        assert_int_equal(h.step.renewed, !never);
+        assert_int_equal(h.step.solved_again, 0);
+        assert_int_equal(h.step.age, never ? 1 : 0);
+        assert_true(h.step.extra_iterations == 0.0 && h.step.extra_seconds == 0.0 && h.step.setup_seconds > 0.0);
+        for (int more = 0; more < 3 && !never; more++) {
+            set_rhs(&h, 0.1 + 0.2 * more);
+            take_step(&h, NULL);
+            assert_true(h.step.extra_iterations == 0.0 && h.result.iterations > 0);
+        }
+        close_heat(&h);
+    }
+}
+
 /* The cap leaves a set-up's worth of iterations, and never more than half. */
 static void caps(void **state)
 {
@@ -427,11 +455,14 @@ static void caps(void **state)
     renewal_restart(&r, 2.0);
     assert_int_equal(renewal_cap(&r, 1.0, 1e-8, 1000), 500);
     renewal_note(&r, &(sequence_outcome){.iterations = 20, .start = exp(10.0), .tolerance = 1.0, .seconds = 10.0});
+    renewal_note(&r, &(sequence_outcome){.iterations = 90, .start = exp(10.0), .tolerance = 1.0, .seconds = 45.0});
+    assert_true(r.extra_iterations == 0.0); /* there was nothing to renew */
     assert_int_equal(renewal_cap(&r, exp(20.0), 1.0, 1000), 70);
     assert_int_equal(renewal_cap(&r, exp(20.0), 1.0, 101), 51);
     r.timed = true;
     assert_int_equal(renewal_cap(&r, exp(20.0), 1.0, 1000), 50); /* 4 iterations take as long, but 10 are granted */
-    renewal_note(&r, &(sequence_outcome){.iterations = 25, .start = exp(10.0), .tolerance = 1.0, .seconds = 10.0});
+    renewal_note(
+        &r, &(sequence_outcome){.iterations = 25, .start = exp(10.0), .tolerance = 1.0, .seconds = 10.0, .old = true});
     assert_true(r.extra_iterations == 5.0 && r.extra_seconds == 2.0);
     assert_false(renewal_keeps(&r));
     renewal_note(&r, &(sequence_outcome){.iterations = 0});
@@ -699,10 +730,10 @@ static void a_function(void **state)
         cmocka_unit_test(a_jump_does_no_harm), cmocka_unit_test(a_step_is_a_solve),                            \
         cmocka_unit_test(kept_preconditioners), cmocka_unit_test(failing_preconditioners_are_renewed),         \
         cmocka_unit_test(counted_renewals), cmocka_unit_test(timed_renewals), cmocka_unit_test(other_solvers), \
-        cmocka_unit_test(bad_values_are_refused), cmocka_unit_test(nan_in_vectors),                            \
-        cmocka_unit_test(the_matrix_stays_as_it_is), cmocka_unit_test(destroyed_by_its_monitor),               \
-        cmocka_unit_test(small_systems), cmocka_unit_test(caps), cmocka_unit_test(bad_options_are_refused),    \
-        cmocka_unit_test(a_function)
+        cmocka_unit_test(only_old_preconditioners_cost), cmocka_unit_test(bad_values_are_refused),             \
+        cmocka_unit_test(nan_in_vectors), cmocka_unit_test(the_matrix_stays_as_it_is),                         \
+        cmocka_unit_test(destroyed_by_its_monitor), cmocka_unit_test(small_systems), cmocka_unit_test(caps),   \
+        cmocka_unit_test(bad_options_are_refused), cmocka_unit_test(a_function)
 
 #ifndef TESTS_ON_GPU
 int main(void)

@@ -71,7 +71,7 @@ static void check_calls(const system_of *s, int64_t calls)
 }
 
 /* Cycles for several columns: V and W, products alone or factors as smoothers, levels in every precision. K cycles take
-   one column after another in the loop of all. */
+   one column after another. */
 static void multigrid_of_columns(void **state)
 {
     static const tess_amg_cycle cycles[] = {TESS_AMG_V, TESS_AMG_W, TESS_AMG_K};
@@ -80,18 +80,21 @@ static void multigrid_of_columns(void **state)
     (void)state;
     for (int k = 0; k < 3 * 2 * 3; k++) {
         system_of s = make_system(oracle_laplace2d(SIDE / 2), 4);
-        tess_solve_options options = solve_options(k % 2 ? TESS_SOLVER_CG : TESS_SOLVER_BICGSTAB);
+        const tess_amg_cycle cycle = cycles[k % 3];
+        tess_solve_options options = solve_options(cycle == TESS_AMG_K ? TESS_SOLVER_FGMRES
+                                                   : k % 2             ? TESS_SOLVER_CG
+                                                                       : TESS_SOLVER_BICGSTAB);
         int64_t calls = 0;
 
         options.precond.kind = TESS_PRECOND_AMG;
-        options.precond.amg.cycle = cycles[k % 3];
+        options.precond.amg.cycle = cycle;
         options.precond.amg.smoother = smoothers[k / 3 % 2];
         options.precond.amg.precision = (tess_amg_precision)(k / 6 + TESS_AMG_PRECISION_FP64);
         options.precond.amg.coarsest = 10;
         options.monitor = count_calls;
         options.monitor_user = &calls;
         solve_by(&s, &options);
-        check_calls(&s, calls);
+        if (cycle != TESS_AMG_K) { check_calls(&s, calls); }
         options.monitor = NULL;
         check_columns(&s, &options);
         discard_system(&s);

@@ -66,8 +66,8 @@ static void subtract_rows(const fill_rows *rows, fill_lists *lists, int32_t i, f
 }
 
 /* Row i of U. An entry is compared with the norms of both of its rows, as A is symmetric. */
-static tess_status make_row(const fill_input *u, const fill_limits *o, int64_t i, fill_rows *rows,
-                            fill_lists *lists, fill_work *work)
+static tess_status make_row(const fill_input *u, const fill_limits *o, int64_t i, fill_rows *rows, fill_lists *lists,
+                            fill_work *work)
 {
     const int64_t own = u->row_ptr[i + 1] - u->row_ptr[i];
     double size = 0.0;

@@ -534,6 +534,14 @@ static int64_t bytes(const tess_precond *m)
     return sum + (2 + (int64_t)v->room) * v->n * (int64_t)sizeof(double);
 }
 
+/* A wider precision may hold them where the role's does not. */
+static tess_precision stored(const tess_precond *m)
+{
+    const inverse *v = own_of(m);
+
+    return v->factor[0] ? v->factor[0]->precision : v->storage;
+}
+
 static void describe(const tess_precond *m, tess_precond_factors *out)
 {
     const inverse *v = own_of(m);
@@ -551,7 +559,7 @@ static void describe(const tess_precond *m, tess_precond_factors *out)
         .create = create, .renew = renew, .apply = apply, .takes_columns = takes_columns,                          \
         .prepare_columns = prepare_columns, .apply_columns = apply_columns, .reduces = true, .widen = widen,       \
         .can_widen = can_widen, .settle = settle, .revision = revision, .bytes = bytes, .factors = describe,       \
-        .destroy = destroy                                                                                         \
+        .stored = stored, .destroy = destroy                                                                       \
     }
 const tess_precond_ops precond_fsai = INVERSE(TESS_PRECOND_FSAI);
 const tess_precond_ops precond_isai = INVERSE(TESS_PRECOND_ISAI);

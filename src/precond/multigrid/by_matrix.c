@@ -39,6 +39,7 @@ typedef struct entry_sums {
     double difference, sum;               /* |a_ij - a_ji|, |a_ij + a_ji| */
     double scaled_difference, scaled_sum; /* with rows divided by the diagonal */
     double other_sign, all;               /* magnitudes */
+    double scale;                         /* of entries that are multiplied by one another */
 } entry_sums;
 
 static void add_row(const host_csr *a, int64_t i, entry_sums *s)
@@ -52,11 +53,27 @@ static void add_row(const host_csr *a, int64_t i, entry_sums *s)
         if (j == i) { continue; }
         s->difference += fabs(there - back);
         s->sum += fabs(there + back);
-        s->scaled_difference += fabs(there * its - back * own);
-        s->scaled_sum += fabs(there * its + back * own);
+        s->scaled_difference += fabs(s->scale * there * (s->scale * its) - s->scale * back * (s->scale * own));
+        s->scaled_sum += fabs(s->scale * there * (s->scale * its) + s->scale * back * (s->scale * own));
         s->all += fabs(there);
-        if (there * own > 0.0) { s->other_sign += fabs(there); }
+        if ((there > 0.0 && own > 0.0) || (there < 0.0 && own < 0.0)) { s->other_sign += fabs(there); }
     }
+}
+
+static double largest_of_row(const host_csr *a, int64_t i)
+{
+    double largest = 0.0;
+
+    for (int64_t k = a->row_ptr[i]; k < a->row_ptr[i + 1]; k++) {
+        largest = fmax(largest, fabs(a->val[k]));
+    }
+    return largest;
+}
+
+/* Of few rows all. */
+static int64_t sampled_row(int64_t n, uint64_t seed, int64_t k)
+{
+    return n <= SAMPLE ? k : (int64_t)(tess_random_bits(seed, (uint64_t)k) % (uint64_t)n);
 }
 
 static double ratio(double a, double b)
@@ -67,10 +84,15 @@ static double ratio(double a, double b)
 void amg_find_matrix_facts(const host_csr *a, uint64_t seed, amg_matrix_facts *facts)
 {
     const int64_t n = a->nrows, count = n < SAMPLE ? n : SAMPLE;
+    double largest = 0.0;
     entry_sums s = {0};
 
     for (int64_t k = 0; k < count; k++) {
-        add_row(a, count == n ? k : (int64_t)(tess_random_bits(seed, (uint64_t)k) % (uint64_t)n), &s);
+        largest = fmax(largest, largest_of_row(a, sampled_row(n, seed, k)));
+    }
+    s.scale = amg_square_scale(largest);
+    for (int64_t k = 0; k < count; k++) {
+        add_row(a, sampled_row(n, seed, k), &s);
     }
     *facts =
         (amg_matrix_facts){.unsymmetry = fmin(ratio(s.difference, s.sum), ratio(s.scaled_difference, s.scaled_sum)),
@@ -92,16 +114,64 @@ amg_matrix_kind amg_kind_of(const amg_matrix_facts *facts)
     return facts->other_sign >= rotated && facts->other_sign <= 0.5 ? AMG_MATRIX_ANISOTROPIC : AMG_MATRIX_PLAIN;
 }
 
-bool amg_needs_classical(const tess_amg_options *o)
+tess_amg_coarsening amg_settled_coarsening(const tess_amg_options *o, const char **by)
 {
-    return o->restriction == TESS_AMG_RESTRICTION_AIR || o->smoother == TESS_AMG_FC_JACOBI ||
-           o->split == TESS_AMG_SPLIT_RUGE_STUEBEN;
+    const struct {
+        bool given;
+        tess_amg_coarsening kind;
+        const char *name;
+    } ways[] = {{o->coarsening == TESS_AMG_CLASSICAL, TESS_AMG_CLASSICAL, "--amg-coarsening classical"},
+                {o->coarsening == TESS_AMG_AGGREGATION, TESS_AMG_AGGREGATION, "--amg-coarsening aggregation"},
+                {o->coarsening == TESS_AMG_PLAIN, TESS_AMG_PLAIN, "--amg-coarsening plain"},
+                {o->restriction == TESS_AMG_RESTRICTION_AIR, TESS_AMG_CLASSICAL, "--amg-restriction air"},
+                {o->smoother == TESS_AMG_FC_JACOBI, TESS_AMG_CLASSICAL, "--amg-smoother fc-jacobi"},
+                {o->split == TESS_AMG_SPLIT_RUGE_STUEBEN, TESS_AMG_CLASSICAL, "--amg-split ruge-stueben"},
+                {o->near_nullspace != NULL, TESS_AMG_AGGREGATION, "a near-nullspace"},
+                {o->modes > 0, TESS_AMG_AGGREGATION, "--amg-modes"},
+                {o->block_size > 1, TESS_AMG_AGGREGATION, "--amg-block-size"}};
+
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        if (!ways[i].given) { continue; }
+        *by = ways[i].name;
+        return ways[i].kind;
+    }
+    *by = NULL;
+    return TESS_AMG_AUTO;
+}
+
+const char *amg_find_unread(const tess_amg_options *o, tess_amg_coarsening kind)
+{
+    tess_precond_options plain;
+
+    tess_precond_options_init(&plain);
+    const struct {
+        bool given, classical; /* classical coarsening reads it, and aggregation does not; or the reverse */
+        const char *name;
+    } parts[] = {{o->smoother == TESS_AMG_FC_JACOBI, true, "--amg-smoother fc-jacobi"},
+                 {o->split != TESS_AMG_SPLIT_AUTO, true, "--amg-split"},
+                 {o->restriction != TESS_AMG_RESTRICTION_AUTO, true, "--amg-restriction"},
+                 {o->aggressive > 0, true, "--amg-aggressive"}, /* 0: none, as aggregation has it */
+                 {o->truncation != plain.amg.truncation, true, "--amg-truncation"},
+                 {o->max_row_sum != plain.amg.max_row_sum, true, "--amg.max-row-sum"},
+                 {o->near_nullspace != NULL, false, "a near-nullspace"},
+                 {o->modes > 0, false, "--amg-modes"},
+                 {o->block_size > 1, false, "--amg-block-size"}, /* 1: none, as classical coarsening has it */
+                 {o->format != TESS_AMG_FORMAT_AUTO, false, "--amg-format"}};
+
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        if (parts[i].given && parts[i].classical != (kind == TESS_AMG_CLASSICAL)) { return parts[i].name; }
+    }
+    return NULL;
 }
 
 /* What goes with the options that are given. */
 static void complete(tess_amg_options *o)
 {
-    if (o->coarsening == TESS_AMG_AUTO && amg_needs_classical(o)) { o->coarsening = TESS_AMG_CLASSICAL; }
+    const char *by = NULL;
+
+    if (o->coarsening == TESS_AMG_AUTO && amg_settled_coarsening(o, &by) == TESS_AMG_CLASSICAL) {
+        o->coarsening = TESS_AMG_CLASSICAL;
+    }
     if (o->smoother == TESS_AMG_FC_JACOBI && o->restriction == TESS_AMG_RESTRICTION_AUTO) {
         o->restriction = TESS_AMG_RESTRICTION_AIR;
     }

@@ -30,7 +30,9 @@ amg_matrix_kind amg_kind_of(const amg_matrix_facts *facts);
 tess_status amg_choose_by_matrix(const tess_matrix *a, tess_amg_options *options, amg_matrix_kind *kind);
 /* The choice without a look at the matrix. */
 void amg_choose_plainly(tess_amg_options *options);
-/* Whether an option is given that only classical coarsening has. */
-bool amg_needs_classical(const tess_amg_options *options);
+/* The coarsening that the options settle, and the one that does, such as "--amg-modes". AUTO: the matrix decides. */
+tess_amg_coarsening amg_settled_coarsening(const tess_amg_options *options, const char **by);
+/* An option that is given, and that levels of this coarsening do not read, such as "--amg-truncation"; NULL: none. */
+const char *amg_find_unread(const tess_amg_options *options, tess_amg_coarsening kind);
 
 #endif

@@ -3,6 +3,9 @@
 #ifndef TESS_PRECOND_MULTIGRID_HIERARCHY_H
 #define TESS_PRECOND_MULTIGRID_HIERARCHY_H
 
+#include <float.h>
+#include <math.h>
+
 #include <tessera/precond.h>
 
 #include "matrix/host_csr.h"
@@ -72,12 +75,31 @@ typedef struct amg_coarsening {
     double *(*stage_seconds)(void *state);
 } amg_coarsening;
 
-/* Of so many groups of rows, how many need not be whole for a matrix of blocks. Rows of boundary conditions are not. */
-static inline int64_t amg_most_broken_groups(int64_t groups)
+/* The power of two by which entries are multiplied before they are multiplied by one another, so that products stay in
+   range: sums of these count against one another alone. */
+static inline double amg_square_scale(double largest)
+{
+    enum { MOST = 1000 };
+    int exponent = 0;
+
+    if (!(largest > 0.0 && largest <= DBL_MAX)) { return 1.0; }
+    (void)frexp(largest, &exponent);
+    return ldexp(1.0, exponent > -MOST ? -exponent : MOST);
+}
+
+/* Groups of rows, as a pattern of blocks would have them. */
+typedef struct amg_groups {
+    int64_t all;
+    int64_t fixed;  /* whose rows have their diagonal entries alone: nodes that are held fixed, which say nothing */
+    int64_t broken; /* of the others: not of one pattern of whole groups of columns */
+} amg_groups;
+
+/* Whether they are those of a matrix of blocks. Nodes with a single fixed unknown are broken. */
+static inline bool amg_shows_blocks(const amg_groups *g)
 {
     const double whole_share = 0.9;
 
-    return (int64_t)((1.0 - whole_share) * (double)groups);
+    return g->all > g->fixed && (double)g->broken <= (1.0 - whole_share) * (double)(g->all - g->fixed);
 }
 
 /* The coarsening that the options ask for; auto: aggregation for nodes of several unknowns and for near-nullspace

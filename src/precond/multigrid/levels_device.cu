@@ -77,20 +77,38 @@ __device__ inline bool is_whole(const device_csr &a, int64_t first, int size)
     return true;
 }
 
-__global__ void __launch_bounds__(GPU_BLOCK)
-    count_broken_kernel(const device_csr a, int size, unsigned long long *broken)
+/* Whether all have their diagonal entries alone. */
+__device__ inline bool are_fixed(const device_csr &a, int64_t first, int size)
 {
-    __shared__ unsigned of_block;
-    unsigned count = 0;
+    for (int64_t r = first; r < first + size; r++) {
+        if (a.row_ptr[r + 1] - a.row_ptr[r] != 1 || a.col_ind[a.row_ptr[r]] != r) { return false; }
+    }
+    return true;
+}
 
-    if (threadIdx.x == 0) { of_block = 0; }
+enum { GROUPS_FIXED, GROUPS_BROKEN, GROUP_COUNTS };
+
+__global__ void __launch_bounds__(GPU_BLOCK)
+    count_groups_kernel(const device_csr a, int size, unsigned long long *counts)
+{
+    __shared__ unsigned of_block[GROUP_COUNTS];
+    unsigned count[GROUP_COUNTS] = {};
+
+    if (threadIdx.x < GROUP_COUNTS) { of_block[threadIdx.x] = 0; }
     __syncthreads();
     for (int64_t g = first_thread(); g < a.nrows / size; g += all_threads()) {
-        count += !is_whole(a, g * size, size);
+        const bool fixed = are_fixed(a, g * size, size);
+
+        count[GROUPS_FIXED] += fixed;
+        count[GROUPS_BROKEN] += !fixed && !is_whole(a, g * size, size);
     }
-    if (count > 0) { atomicAdd(&of_block, count); }
+    for (int k = 0; k < GROUP_COUNTS; k++) {
+        if (count[k] > 0) { atomicAdd(&of_block[k], count[k]); }
+    }
     __syncthreads();
-    if (threadIdx.x == 0 && of_block > 0) { atomicAdd(broken, static_cast<unsigned long long>(of_block)); }
+    if (threadIdx.x < GROUP_COUNTS && of_block[threadIdx.x] > 0) {
+        atomicAdd(counts + threadIdx.x, static_cast<unsigned long long>(of_block[threadIdx.x]));
+    }
 }
 
 /* ---- scales ---- */
@@ -216,23 +234,25 @@ __global__ void __launch_bounds__(GPU_BLOCK)
 tess_status find_block_size(tess_context *ctx, const device_csr *a, int *size)
 {
     gpu_scope scope(ctx);
-    unsigned long long broken = 0, *on_device = nullptr;
+    unsigned long long counts[GROUP_COUNTS] = {}, *on_device = nullptr;
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(tess_device_allocate(ctx, 1, sizeof broken, reinterpret_cast<void **>(&on_device)));
+    TESS_TRY(tess_device_allocate(ctx, GROUP_COUNTS, sizeof *counts, reinterpret_cast<void **>(&on_device)));
     for (*size = TESS_MAX_AMG_BLOCK; *size > 1; *size -= 1) {
-        const int64_t groups = a->nrows / *size;
+        amg_groups groups = {a->nrows / *size, 0, 0};
 
-        if (a->nrows <= *size || groups * *size != a->nrows) { continue; }
-        TESS_TRY(ctx->backend->zero(ctx, on_device, sizeof broken));
-        count_broken_kernel<<<gpu_grid(ctx, groups, PASS_BLOCKS), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(*a, *size,
-                                                                                                      on_device);
+        if (a->nrows <= *size || groups.all * *size != a->nrows) { continue; }
+        TESS_TRY(ctx->backend->zero(ctx, on_device, sizeof counts));
+        count_groups_kernel<<<gpu_grid(ctx, groups.all, PASS_BLOCKS), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(*a, *size,
+                                                                                                          on_device);
         TESS_TRY(gpu_check_launch(ctx, "looking for blocks"));
-        TESS_TRY(ctx->backend->download(ctx, &broken, on_device, sizeof broken));
-        if (static_cast<int64_t>(broken) <= amg_most_broken_groups(groups)) { break; }
+        TESS_TRY(ctx->backend->download(ctx, counts, on_device, sizeof counts));
+        groups.fixed = static_cast<int64_t>(counts[GROUPS_FIXED]);
+        groups.broken = static_cast<int64_t>(counts[GROUPS_BROKEN]);
+        if (amg_shows_blocks(&groups)) { break; }
     }
 cleanup:
-    tess_device_release(ctx, on_device, 1, sizeof broken);
+    tess_device_release(ctx, on_device, GROUP_COUNTS, sizeof *counts);
     return status;
 }
 

@@ -20,4 +20,8 @@ typedef struct amg_modes {
  */
 tess_status amg_find_modes(const amg_cycle *c, const tess_matrix *a, int wanted, amg_modes *modes);
 
+/* The caller's vectors but those that are zero, each scaled by a power of two to a largest magnitude from 1/2 to 1, in
+ *copy, with room for all; the options then have this copy. Errors: INVALID_ARGUMENT for NaN, Inf, zeros alone. */
+tess_status amg_copy_near_nullspace(tess_context *ctx, int64_t n, tess_amg_options *options, double **copy);
+
 #endif

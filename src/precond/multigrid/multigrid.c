@@ -2,6 +2,8 @@
 /* The preconditioner amg: options, set-up, renewal, application, facts. */
 #include <string.h>
 
+#include <tessera/names.h>
+
 #include "base/spare_memory.h"
 #include "precond/multigrid/by_matrix.h"
 #include "precond/multigrid/choice.h"
@@ -59,16 +61,16 @@ static tess_status check_near_nullspace(const tess_matrix *a, const tess_amg_opt
 
     if (o->block_size < 0 || o->block_size > TESS_MAX_AMG_BLOCK ||
         (o->block_size > 0 && a->nrows % o->block_size != 0)) {
-        return refuse(a, "use 1 to 6, and a matrix of whole blocks; 0: as the pattern shows",
+        return refuse(a, "use 1 to 6, and a matrix of whole blocks, or leave out amg.block_size (--amg-block-size)",
                       "block_size does not fit the matrix");
     }
     if (columns < 0 || columns > TESS_MAX_NEAR_NULLSPACE || (columns > 0) != (o->near_nullspace != NULL)) {
         return refuse(a, "give nrows values for each of up to 16 columns",
                       "near_nullspace and near_nullspace_columns do not fit together");
     }
-    if (columns > 0 && amg_needs_classical(o)) {
-        return refuse(a, "leave out amg.restriction, amg.split and fc-jacobi, or the vectors and coordinates",
-                      "classical coarsening takes no vectors");
+    if (columns == TESS_MAX_NEAR_NULLSPACE && o->modes > 0) {
+        return refuse(a, "leave out amg.modes (--amg-modes), or give fewer vectors",
+                      "a near-nullspace of 16 columns leaves no room for more");
     }
     return TESS_SUCCESS;
 }
@@ -90,14 +92,6 @@ static tess_status check_numbers(const tess_matrix *a, const tess_amg_options *o
     }
     if (o->modes < 0 || o->modes >= TESS_MAX_NEAR_NULLSPACE) {
         return refuse(a, "use 0 to 15", "the number of modes is out of range");
-    }
-    if (o->modes > 0 && (o->coarsening == TESS_AMG_CLASSICAL || amg_needs_classical(o))) {
-        return refuse(a, "use aggregation, or leave out amg.modes (--amg-modes)",
-                      "classical coarsening takes no vectors");
-    }
-    if (o->coarsening != TESS_AMG_AUTO && o->coarsening != TESS_AMG_CLASSICAL && amg_needs_classical(o)) {
-        return refuse(a, "use classical coarsening, or leave out amg.restriction, amg.split and fc-jacobi",
-                      "aggregation has no fine unknowns for air, fc-jacobi or ruge-stueben");
     }
     if (o->smoother == TESS_AMG_FC_JACOBI && o->restriction == TESS_AMG_RESTRICTION_TRANSPOSE) {
         return refuse(a, "use amg.restriction air (--amg-restriction air), or another smoother",
@@ -396,6 +390,26 @@ cleanup:
     return TESS_SUCCESS;
 }
 
+/* Options that turned out to be without effect, because the matrix decided. */
+static void tell_unread(const tess_precond *m)
+{
+    const amg *own = m->own;
+    const tess_amg_coarsening kind = own->hierarchy.coarsening->kind;
+    const char *unread = amg_find_unread(&own->asked, kind);
+
+    if (unread) {
+        tess_log(m->ctx, TESS_LOG_WARN, "amg: %s has no effect, because the levels are by %s", unread,
+                 kind == TESS_AMG_CLASSICAL ? "classical coarsening" : "aggregation");
+    } else if (own->near_nullspace && own->cycle.count == 1 && m->n > own->asked.coarsest &&
+               own->asked.max_levels > 1) {
+        tess_log(m->ctx, TESS_LOG_WARN,
+                 "amg: one level is left alone, because with %s of a near-nullspace the next has as many rows",
+                 tess_count(own->asked.near_nullspace_columns, "column").text);
+    } else if (own->asked.modes > 0 && own->modes == 0) {
+        tess_log(m->ctx, TESS_LOG_WARN, "amg: --amg-modes has no effect, because trial cycles found no vector");
+    }
+}
+
 /* The levels for the matrix's values: anew, or if there are some on their patterns. */
 static tess_status set_up(tess_precond *m)
 {
@@ -417,7 +431,8 @@ static tess_status set_up(tess_precond *m)
         TESS_TRY(build_levels(m));
         check_choice(m);
         try_other(m);
-        status = add_modes(m);
+        TESS_TRY(add_modes(m));
+        tell_unread(m);
     }
 cleanup:
     if (status != TESS_SUCCESS) { close_all(own); }
@@ -436,21 +451,14 @@ static void destroy(tess_precond *m)
     m->own = NULL;
 }
 
-/* A copy of the caller's vectors: a set-up that failed is repeated for later values. */
 static tess_status copy_near_nullspace(tess_precond *m)
 {
     amg *own = m->own;
     tess_amg_options *o = &own->hierarchy.options;
-    const int64_t count = m->n * o->near_nullspace_columns;
-    tess_status status = TESS_SUCCESS;
 
-    if (count == 0) { return TESS_SUCCESS; }
-    TESS_TRY(tess_host_allocate(m->ctx, count, sizeof *own->near_nullspace, (void **)&own->near_nullspace));
-    own->near_values = count;
-    memcpy(own->near_nullspace, o->near_nullspace, (size_t)count * sizeof *own->near_nullspace);
-    o->near_nullspace = own->near_nullspace;
-cleanup:
-    return status;
+    if (m->n * o->near_nullspace_columns == 0) { return TESS_SUCCESS; }
+    own->near_values = m->n * o->near_nullspace_columns;
+    return amg_copy_near_nullspace(m->ctx, m->n, o, &own->near_nullspace);
 }
 
 static tess_status create(tess_precond *m, const tess_precond_options *options)
@@ -467,7 +475,8 @@ static tess_status create(tess_precond *m, const tess_precond_options *options)
     own->hierarchy = (amg_hierarchy){.ctx = m->ctx, .options = options->amg};
     TESS_TRY(copy_near_nullspace(m));
     own->asked = own->hierarchy.options;
-    if (options->amg.cycle == TESS_AMG_K) { m->ops = &precond_amg_on_host; }
+    m->varies = options->amg.cycle == TESS_AMG_K;
+    if (m->varies) { m->ops = &precond_amg_on_host; }
     status = set_up(m);
 cleanup:
     return status;

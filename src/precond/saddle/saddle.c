@@ -96,6 +96,21 @@ static tess_status check(const tess_matrix *a, const tess_precond_options *o)
     return check_schur_matrix(a, &o->saddle);
 }
 
+/* Whether there is a second block. */
+static tess_status examine(const tess_matrix *a, const tess_precond_options *o)
+{
+    host_csr k = {0};
+    saddle_split split = {0};
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(host_csr_from_matrix(a, &k));
+    status = saddle_split_find(a->ctx, &k, o->saddle.index, o->saddle.index_count, &split);
+    saddle_split_release(a->ctx, &split);
+cleanup:
+    host_csr_release(a->ctx, &k);
+    return status;
+}
+
 /* ---- choices ---- */
 
 /* Where half of the rows sum to nearly 0, a matrix is like a Laplacian. */
@@ -394,6 +409,7 @@ static tess_status set_up(tess_precond *m)
     if (!tess_precond_is_recordable(o->on_a) || !tess_precond_is_recordable(o->on_s)) {
         m->ops = &precond_saddle_on_host;
     }
+    m->varies = o->on_a->varies || o->on_s->varies;
     tess_log(m->ctx, TESS_LOG_INFO, "saddle: %s, %s; A by %s, S by %s and %s",
              tess_count(o->split.unknowns, "unknown").text, tess_count(o->split.constraints, "constraint").text,
              tess_precond_kind_name(o->on_a->kind), tess_saddle_schur_name(o->schur),
@@ -640,10 +656,10 @@ static int64_t bytes(const tess_precond *m)
     return sum + m->n * (int64_t)(3 * sizeof(double) + sizeof(int32_t));
 }
 
-#define SADDLE_OPERATIONS                                                                                         \
-    .kind = TESS_PRECOND_SADDLE, .default_role = default_role, .check = check, .create = create, .renew = set_up, \
-    .apply = apply, .mend = mend, .widen = widen, .can_widen = can_widen, .revision = revision, .bytes = bytes,   \
-    .destroy = destroy
+#define SADDLE_OPERATIONS                                                                                            \
+    .kind = TESS_PRECOND_SADDLE, .default_role = default_role, .check = check, .examine = examine, .create = create, \
+    .renew = set_up, .apply = apply, .mend = mend, .widen = widen, .can_widen = can_widen, .revision = revision,     \
+    .bytes = bytes, .destroy = destroy
 
 const tess_precond_ops precond_saddle = {SADDLE_OPERATIONS};
 /* With inner preconditioners of the host, such as complete factors. */

@@ -16,6 +16,7 @@ enum { LEAST_SLACK = 10 };
 
 bool renewal_keeps(const sequence_renewal *r)
 {
+    if (r->unproved) { return !r->timed && r->most_extra == INFINITY; }
     return r->timed ? r->extra_seconds < r->setup_seconds : r->extra_iterations <= r->most_extra;
 }
 
@@ -40,6 +41,7 @@ int64_t renewal_cap(const sequence_renewal *r, double start, double tolerance, i
 void renewal_restart(sequence_renewal *r, double setup_seconds)
 {
     r->age = 0;
+    r->unproved = false;
     r->setup_seconds = setup_seconds;
     r->best_rate = INFINITY;
     r->extra_iterations = r->extra_seconds = 0.0;
@@ -50,10 +52,11 @@ void renewal_note(sequence_renewal *r, const sequence_outcome *seen)
     const double fall = fall_of(seen->start, seen->tolerance), iterations = (double)seen->iterations;
     double extra = 0.0;
 
+    r->unproved = false;
     if (seen->iterations == 0) { return; }
     r->iteration_seconds = seen->seconds / iterations;
     if (fall < LEAST_FALL) { return; }
-    if (isfinite(r->best_rate)) { extra = fmax(iterations - ceil(r->best_rate * fall), 0.0); }
+    if (seen->old && isfinite(r->best_rate)) { extra = fmax(iterations - ceil(r->best_rate * fall), 0.0); }
     r->extra_iterations += extra;
     r->extra_seconds += extra * r->iteration_seconds;
     r->best_rate = fmin(r->best_rate, iterations / fall);

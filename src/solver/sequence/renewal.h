@@ -10,6 +10,7 @@
 typedef struct sequence_renewal {
     bool timed;        /* extra iterations may take as long as a set-up; else there may be */
     double most_extra; /* so many. Inf: any number; below 0: an old one is never kept */
+    bool unproved;     /* made before the first step, whose values may be far from those that it was made of */
     int64_t age;
     double setup_seconds;
     double best_rate; /* the least iterations to reduce the residual by a factor of e; Inf: unknown */
@@ -22,6 +23,7 @@ typedef struct sequence_outcome {
     int64_t iterations;
     double start, tolerance; /* residual norms */
     double seconds;          /* without the preconditioner's */
+    bool old;                /* a renewal would have changed the preconditioner: extra iterations count */
 } sequence_outcome;
 
 /* Whether an old preconditioner is kept for one more step. */

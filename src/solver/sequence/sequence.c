@@ -102,8 +102,17 @@ static sequence_renewal renewal_by(const tess_sequence_options *o)
 {
     const double counted = o->renewal == TESS_RENEWAL_COUNTED ? (double)o->extra_iterations : INFINITY;
 
-    return (sequence_renewal){.timed = o->renewal == TESS_RENEWAL_AUTO,
+    return (sequence_renewal){.unproved = true,
+                              .best_rate = INFINITY,
+                              .timed = o->renewal == TESS_RENEWAL_AUTO,
                               .most_extra = o->renewal == TESS_RENEWAL_ALWAYS ? -1.0 : counted};
+}
+
+static double precond_seconds(const tess_sequence *q)
+{
+    const method_solver *running = solver_running(q->solver);
+
+    return running ? method_look(running).precond_seconds : 0.0;
 }
 
 static tess_status open_sequence(tess_sequence *q, const tess_matrix *a, const tess_solve_options *solve)
@@ -118,7 +127,8 @@ static tess_status open_sequence(tess_sequence *q, const tess_matrix *a, const t
         q->matrix = (tess_matrix *)(uintptr_t)a;
         tess_matrix_hold(a);
     }
-    status = tess_solver_create(q->matrix, solve, &q->solver);
+    TESS_TRY(tess_solver_create(q->matrix, solve, &q->solver));
+    q->renewal.setup_seconds = precond_seconds(q);
 cleanup:
     return status;
 }
@@ -365,6 +375,7 @@ static void count_cost(tess_sequence *q, const step_run *run, bool kept)
     const sequence_outcome seen = {.iterations = r->iterations - run->earlier,
                                    .start = first_residual(q, r),
                                    .tolerance = r->tolerance,
+                                   .old = kept,
                                    .seconds = r->solve_seconds - run->earlier_seconds - setup};
 
     if (r->converged && (!q->last.solved_again || run->earlier > 0)) { renewal_note(&q->renewal, &seen); }
@@ -373,7 +384,6 @@ static void count_cost(tess_sequence *q, const step_run *run, bool kept)
 /* After the solves: what became of the preconditioner, and why. */
 static void judge_renewal(tess_sequence *q, const step_run *run)
 {
-    const method_solver *running = solver_running(q->solver);
     const tess_precond *m = tess_solver_precond(q->solver);
     const bool kept = method_with_old_precond(q) != NULL, changed = q->precond_of != q->matrix->values_version;
 
@@ -382,7 +392,7 @@ static void judge_renewal(tess_sequence *q, const step_run *run)
     if (!m) { say(q, "there is no preconditioner"); }
     if (m && !changed) { say(q, "kept: the values are those of the step before"); }
     if (q->last.renewed) { explain_renewed(q); }
-    if (!kept && changed) { renewal_restart(&q->renewal, running ? method_look(running).precond_seconds : 0.0); }
+    if (!kept && changed) { renewal_restart(&q->renewal, precond_seconds(q)); }
     if (!kept) { q->precond_of = q->matrix->values_version; }
     if (kept) { q->renewal.age += 1; }
     count_cost(q, run, kept);

@@ -25,6 +25,9 @@ done <<'END'
 --solver cg --format sell --arithmetic fp32|a solve cannot compute in fp32 arithmetic
 --solver cg --choices some.file|--choices is for --solver auto
 --precision fp64 --policy lossless|--precision fp64 forbids lower precisions; leave it out, or --policy lossless
+--precond amg --amg-restriction air --amg-modes 2|--amg-modes is for aggregation, which --amg-restriction air excludes
+--precond amg --amg-modes 2 --amg-split pmis|--amg-split is for classical coarsening, which --amg-modes excludes
+--solver cg --precond amg --amg-cycle k|--amg-cycle k needs --solver fgmres: it is another operator in each iteration
 -ksp_type cg -ksp_gmres_restart 7|-ksp_gmres_restart is for -ksp_type gmres, gmres-ir, gmres-fd, fgmres or nested
 END
 # What solve refuses, info refuses in the same words: of the solve that it advises on, and that --solve names.
@@ -84,6 +87,15 @@ done <<'END'
 --solver cg --row-order permuted --format split
 --precond jacobi-sweeps --precond-format tiles
 END
+same_refusal spd.mtx --precond saddle
+same_refusal gallery:laplace2d:20 --solver fgmres --precond saddle
+same_refusal gallery:elasticity3d:3 --precond amg --amg-block-size 5
+expect 0 info gallery:stokes2d:10 --precond saddle
+expect 0 info gallery:laplace2d:10 --solve=cg,fsai:adaptive --json info.json
+out_has '^memory of a solve +cg with preconditioner fsai:adaptive: '
+json info.json 'j["solve_memory"]["precond"] == "fsai:adaptive"'
+expect 0 info gallery:laplace2d:10 --solve --solver gmres --precond block-jacobi:5
+out_has '^memory of a solve +gmres with preconditioner block-jacobi:5: '
 printf '%%%%MatrixMarket matrix coordinate real general\n3 3 4\n1 1 2\n2 2 3\n3 3 4\n1 3 1\n' >one-way.mtx
 printf '%%%%MatrixMarket matrix coordinate real general\n3 2 4\n1 1 2\n2 2 3\n3 1 4\n3 2 1\n' >rect.mtx
 same_refusal one-way.mtx --recurrence one-reduction

@@ -124,6 +124,20 @@ if "$tool" solve gallery:laplace2d:2 --solver gmres --precond lu >/dev/null 2>&1
     out_has "^left out +jacobi with .*lu.*: nothing can stop the analysis of so large a factorization; list it"
 fi
 
+# Options of preconditioners go to the kinds that they are for.
+expect 0 compare gallery:laplace2d:40 --device cpu --solvers cg,fgmres --preconds amg,ic0,jacobi --precisions fp64 \
+    --amg-cycle k --amg-smoother jacobi --triangular sweeps:2 --json compare.json
+out_has '^left out +cg with amg: --amg-cycle k needs --solver fgmres'
+rows 'len(R) == 5 and all(r["verified"] for r in R)'
+expect 0 compare gallery:laplace2d:40 --device cpu --solvers cg --preconds ic0 --precisions fp64 --triangular sweeps:2
+out_has '^fastest +tessera solve gallery:laplace2d:40 --solver cg --precond ic0 --triangular sweeps:2 --rtol 1e-05$'
+out_has '^cpu +cg +ic0 +fp64/fp64/fp64'
+for preconds in '' '--preconds ic0,jacobi'; do
+    # shellcheck disable=SC2086
+    expect 2 compare spd.mtx $preconds --amg-degree 3
+    err_has '^tessera compare: --amg-degree is for --precond amg or saddle; name it in --preconds$'
+done
+
 # Limits as of solve.
 expect 0 compare spd.mtx --device cpu --solvers cg --preconds none --rtol 1.5 --max-iterations 3
 for bad in 'rtol=-1' 'rtol nan' 'max-iterations=-1' 'max-iterations 1.5'; do

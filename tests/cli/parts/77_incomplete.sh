@@ -32,13 +32,13 @@ done
 expect 0 solve $problem --precond ilu0 --triangular blocks --leaf 200 --rtol 1e-10 --json solve.json
 json solve.json 'j["options"]["leaf"] == 200 and sum(j["triangle_levels"]) > 158'
 expect 0 solve $problem --precond ilu0 --triangular merged --rtol 1e-10 --json solve.json
-out_has '^factors +79 level sets below the diagonal, 79 above, in [0-9]+ and [0-9]+ groups$'
+out_has '^factors +79 level sets below the diagonal, 79 above, in [0-9]+ and [0-9]+ groups, in fp64$'
 json solve.json 'j["triangle_levels"] == [79, 79] and max(j["triangle_steps"]) < 40'
 expect 0 solve $problem --precond ilu0 --triangular levels --json solve.json
-out_has '^factors +79 level sets below the diagonal, 79 above$'
+out_has '^factors +79 level sets below the diagonal, 79 above, in fp64$'
 json solve.json 'j["triangle_steps"] == [79, 79]'
 expect 0 solve $problem --solver cg --precond ic0 --triangular sweeps:2 --rtol 1e-10 --json solve.json
-out_has '^factors +2 sweeps with each triangle$'
+out_has '^factors +2 sweeps with each triangle, in fp64$'
 json solve.json 'j["triangle_levels"] == [0, 0] and j["triangle_steps"] == [2, 2] and j["triangle_blocks"] is None'
 json solve.json 'j["options"]["triangular"] == "sweeps:2" and j["iterations"] < 60'
 expect 0 solve $problem --solver cg --precond ic0 --triangular sweeps --precond-policy mean-range --json solve.json
@@ -47,10 +47,14 @@ expect 0 solve $problem --solver cg --precond ic0 --factorization sweeps:4 --rto
 json solve.json 'j["options"]["factorization"] == "sweeps:4" and j["iterations"] < 60'
 json solve.json 'j["factorization"] == "sweeps"'
 expect 0 solve $problem --solver cg --precond ic0 --triangular colors --rtol 1e-10 --json solve.json
-out_has '^factors +2 level sets below the diagonal, 2 above, in an order by colors$'
+out_has '^factors +2 level sets below the diagonal, 2 above, in an order by colors, in fp64$'
 json solve.json 'j["triangle_levels"] == [2, 2] and j["options"]["triangular"] == "colors"'
 expect 2 solve $problem --precond ic0 --triangular sweeps:101
 err_has 'is out of range .1 to 100.'
+expect 0 solve $problem --solver cg --precond ic0 --factorization sweeps:4 --precond-precision fp16/fp64 --device cpu \
+    --json solve.json
+out_has '^factors .*, in fp16; computed by 4 fixed-point sweeps$'
+json solve.json 'j["factorization"] == "sweeps" and j["factor_precision"] == "fp16"'
 for options in '--precond-policy mean-3std:100' '--precond-policy fixed-range --precond-levels fp64,fp32,fp16' \
     '--precond-policy lossless' '--precond-policy lossless:1e-3' '--precond-format auto' \
     '--precond-format auto --precond-policy mean-3std' '--precond-format tiles' \

@@ -5,7 +5,7 @@ expect 0 solve gallery:laplace2d:40 --solver cg --precond jacobi --rtol 1e-8 --j
 plain=$(python3 -c 'import json; print(json.load(open("jacobi.json"))["iterations"])')
 expect 0 solve gallery:laplace2d:40 --solver cg --precond fsai:1 --rtol 1e-8 --json solve.json
 out_has '^method +cg, preconditioner fsai:1'
-out_has '^inverse +4720 nonzeros$'
+out_has '^inverse +4720 nonzeros, in fp64$'
 json solve.json 'j["converged"] and j["precond"] == "fsai:1"'
 json solve.json "j['iterations'] < 0.8 * $plain"
 expect 0 solve gallery:laplace2d:40 --solver cg --precond fsai --precond-precision fp16/fp64 --inverse-row 20 \

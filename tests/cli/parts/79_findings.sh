@@ -154,6 +154,12 @@ printf '%%%%MatrixMarket matrix coordinate real general\n3 3 3\n1 1 nan\n2 2 1\n
 expect 5 solve nan.mtx
 err_has 'not converged: NaN or Inf appeared; the matrix has NaN or Inf$'
 ! grep -q -- '-nan' out && pass || fail "a NaN with a sign: $(grep -m 1 -- -nan out)"
+out_has '^residual +not finite, as the solver estimates it$'
+out_has '^ +not finite, TRUE; norm not finite, rounding bound not finite$'
+expect 5 solve nan.mtx --solver lsqr
+out_has '^normal equations +not finite, TRUE'
+! grep -q -- '-nan' out && pass || fail "a NaN with a sign: $(grep -m 1 -- -nan out)"
+expect 5 solve nan.mtx
 ! grep -q 'empty rows' out && pass || fail "a row of NaN is called empty"
 printf '%%%%MatrixMarket matrix coordinate real general\n3 3 2\n1 1 2\n2 2 1\n' >gap.mtx
 expect "1|5" solve gap.mtx

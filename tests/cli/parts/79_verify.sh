@@ -68,6 +68,9 @@ json verify.json 'j["worst_column"] == 2 and j["nonfinite_solution"] == 2 and j[
 columns 1 nan 1 1 1 2 >bad-x.mtx
 expect 1 verify spd.mtx one-b.mtx bad-x.mtx --json verify.json
 json verify.json 'j["worst_column"] == 1 and j["met_columns"] == 0'
+expect 1 verify spd.mtx one-b.mtx bad-x.mtx
+out_has '^ +1 +not finite +not finite +not finite +NOT MET$'
+! grep -Eq -- '-?nan' out && pass || fail "a NaN: $(grep -Em 1 -- '-?nan' out)"
 vector 1 1 1 >one-x.mtx
 expect 3 verify spd.mtx two-b.mtx one-x.mtx
 err_has 'b has 2 columns and x has 1'

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How many unknowns a node has, by the pattern alone. */
+/* How many unknowns a node has, by the pattern alone. levels_device.cu has the same for a GPU. */
 #include <string.h>
 
 #include "precond/multigrid/aggregation/aggregation.h"
@@ -30,16 +30,26 @@ static bool have_one_pattern(const host_csr *a, int64_t first, int size)
     return true;
 }
 
+static bool are_fixed(const host_csr *a, int64_t first, int size)
+{
+    for (int64_t r = first; r < first + size; r++) {
+        if (a->row_ptr[r + 1] - a->row_ptr[r] != 1 || a->col_ind[a->row_ptr[r]] != r) { return false; }
+    }
+    return true;
+}
+
 static bool shows_blocks(const host_csr *a, int size)
 {
-    const int64_t groups = a->nrows / size, most = amg_most_broken_groups(groups);
-    int64_t broken = 0;
+    amg_groups groups = {.all = a->nrows / size};
 
-    if (groups * size != a->nrows) { return false; }
-    for (int64_t g = 0; g < groups && broken <= most; g++) {
-        broken += !have_one_pattern(a, g * size, size) || !has_whole_groups(a, g * size, size);
+    if (groups.all * size != a->nrows) { return false; }
+    for (int64_t g = 0; g < groups.all; g++) {
+        const bool fixed = are_fixed(a, g * size, size);
+
+        groups.fixed += fixed;
+        groups.broken += !fixed && (!have_one_pattern(a, g * size, size) || !has_whole_groups(a, g * size, size));
     }
-    return broken <= most;
+    return amg_shows_blocks(&groups);
 }
 
 int find_block_size(const host_csr *a)

@@ -7,6 +7,7 @@
 #include "matrix/assembled.h"
 #include "precond/multigrid/aggregation/aggregation.h"
 #include "precond/multigrid/aggregation/rules.h"
+#include "precond/multigrid/hierarchy.h"
 
 /* ---- nodes ---- */
 
@@ -100,12 +101,13 @@ cleanup:
 typedef struct node_cursor {
     const host_csr *a;
     const node_rows *rows;
+    double scale;
     int64_t height, next[AGGREGATION_MOST_VECTORS], end[AGGREGATION_MOST_VECTORS];
 } node_cursor;
 
-static node_cursor at_node(const host_csr *a, const node_rows *rows, int64_t node)
+static node_cursor at_node(const host_csr *a, const node_rows *rows, double scale, int64_t node)
 {
-    node_cursor at = {.a = a, .rows = rows, .height = rows->first[node + 1] - rows->first[node]};
+    node_cursor at = {.a = a, .rows = rows, .scale = scale, .height = rows->first[node + 1] - rows->first[node]};
 
     for (int64_t r = 0; r < at.height; r++) {
         at.next[r] = a->row_ptr[rows->first[node] + r];
@@ -130,20 +132,35 @@ static int32_t next_block(node_cursor *at, double *norm)
     *norm = 0.0;
     for (int64_t r = 0; r < at->height; r++) {
         for (; at->next[r] < at->end[r] && at->a->col_ind[at->next[r]] < end; at->next[r]++) {
-            *norm += at->a->val[at->next[r]] * at->a->val[at->next[r]];
+            const double value = at->scale * at->a->val[at->next[r]];
+
+            *norm += value * value;
         }
     }
     return node;
 }
 
+static double find_largest(tess_context *ctx, const host_csr *a)
+{
+    const int64_t nnz = host_csr_nnz(a);
+    const int threads = tess_io_threads(ctx, nnz);
+    double largest = 0.0;
+
+#pragma omp parallel for num_threads(threads) reduction(max : largest)
+    for (int64_t k = 0; k < nnz; k++) {
+        largest = fabs(a->val[k]) > largest ? fabs(a->val[k]) : largest;
+    }
+    return largest;
+}
+
 /* The squared norm of each node's strongest block off the diagonal. */
-static void find_strongest(tess_context *ctx, const host_csr *a, const node_rows *rows, double *strongest)
+static void find_strongest(tess_context *ctx, const host_csr *a, const node_rows *rows, double scale, double *strongest)
 {
     const int threads = tess_io_threads(ctx, host_csr_nnz(a));
 
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 512)
     for (int64_t i = 0; i < rows->count; i++) {
-        node_cursor at = at_node(a, rows, i);
+        node_cursor at = at_node(a, rows, scale, i);
         double norm = 0.0;
 
         strongest[i] = 0.0;
@@ -156,7 +173,7 @@ static void find_strongest(tess_context *ctx, const host_csr *a, const node_rows
 /* ---- strong connections ---- */
 
 /* Edges of one direction. Counts them, or writes them where row_ptr says. A block of zeros is none. */
-static void visit_edges(tess_context *ctx, const host_csr *a, const node_rows *rows, double theta,
+static void visit_edges(tess_context *ctx, const host_csr *a, const node_rows *rows, double scale, double theta,
                         const double *strongest, node_graph *g)
 {
     const int threads = tess_io_threads(ctx, host_csr_nnz(a));
@@ -165,7 +182,7 @@ static void visit_edges(tess_context *ctx, const host_csr *a, const node_rows *r
 
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 512)
     for (int64_t i = 0; i < rows->count; i++) {
-        node_cursor at = at_node(a, rows, i);
+        node_cursor at = at_node(a, rows, scale, i);
         int64_t place = writes ? g->row_ptr[i] : 0;
         double norm = 0.0;
 
@@ -267,16 +284,17 @@ cleanup:
 tess_status node_graph_of_matrix(tess_context *ctx, const host_csr *a, const node_rows *rows, double theta,
                                  node_graph *out)
 {
+    const double scale = amg_square_scale(find_largest(ctx, a));
     double *strongest = NULL;
     tess_status status = TESS_SUCCESS;
 
     *out = (node_graph){0};
     TESS_TRY(tess_host_allocate(ctx, rows->count, sizeof *strongest, (void **)&strongest));
-    find_strongest(ctx, a, rows, strongest);
+    find_strongest(ctx, a, rows, scale, strongest);
     TESS_TRY(allocate_offsets(ctx, rows->count, out));
-    visit_edges(ctx, a, rows, theta, strongest, out);
+    visit_edges(ctx, a, rows, scale, theta, strongest, out);
     TESS_TRY(allocate_edges(ctx, out));
-    visit_edges(ctx, a, rows, theta, strongest, out);
+    visit_edges(ctx, a, rows, scale, theta, strongest, out);
     status = make_symmetric(ctx, out);
 cleanup:
     tess_host_release(ctx, strongest, rows->count, sizeof *strongest);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Nodes of a matrix on a GPU, and their strong connections: as graph.c. */
+#include <tessera/codec.h>
+
 #include "precond/multigrid/aggregation/passes_device.cuh"
 
 namespace {
@@ -11,7 +13,37 @@ struct block_task {
     amg_device_nodes rows;
     device_csr out;
     int32_t *found; /* out's columns, unsorted */
+    double scale;   /* amg_square_scale */
 };
+
+__global__ void __launch_bounds__(GPU_BLOCK) find_largest_kernel(const device_csr a, unsigned long long *largest)
+{
+    double own = 0.0;
+
+    for (int64_t k = first_thread(); k < a.nnz; k += all_threads()) {
+        const double size = fabs(a.val[k]);
+
+        own = size > own ? size : own;
+    }
+    if (own > 0.0) { atomicMax(largest, static_cast<unsigned long long>(tess_double_bits(own))); }
+}
+
+tess_status find_scale(tess_context *ctx, const device_csr *a, double *scale)
+{
+    unsigned long long *on_device = nullptr;
+    double largest = 0.0;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_device_allocate(ctx, 1, sizeof *on_device, reinterpret_cast<void **>(&on_device)));
+    TESS_TRY(ctx->backend->zero(ctx, on_device, sizeof *on_device));
+    find_largest_kernel<<<gpu_grid(ctx, a->nnz, PASS_BLOCKS), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(*a, on_device);
+    TESS_TRY(gpu_check_launch(ctx, "the largest entry"));
+    TESS_TRY(ctx->backend->download(ctx, &largest, on_device, sizeof largest)); /* the bits of a number */
+    *scale = amg_square_scale(largest);
+cleanup:
+    tess_device_release(ctx, on_device, 1, sizeof *on_device);
+    return status;
+}
 
 /* Whether a row has an entry of a node. It is likely at place `guess` of the row. */
 __device__ inline bool has_block(const block_task &t, int64_t row, int32_t node, int32_t guess)
@@ -67,7 +99,9 @@ __device__ inline double squared_norm(const block_task &t, int64_t i, int32_t no
     for (int64_t row = t.rows.first[i]; row < t.rows.first[i + 1]; row++) {
         for (int32_t k = find_from(t.a, row, t.rows.first[node]); k < t.a.row_ptr[row + 1] && t.a.col_ind[k] < end;
              k++) {
-            norm = __dadd_rn(norm, __dmul_rn(t.a.val[k], t.a.val[k]));
+            const double value = __dmul_rn(t.scale, t.a.val[k]);
+
+            norm = __dadd_rn(norm, __dmul_rn(value, value));
         }
     }
     return norm;
@@ -263,11 +297,12 @@ tess_status amg_nodes_list_blocks(tess_context *ctx, const device_csr *a, const 
 {
     gpu_scope scope(ctx);
     const unsigned grid = gpu_grid(ctx, rows->count * GPU_WAVE, PASS_BLOCKS);
-    block_task t = {*a, *rows, {}, nullptr};
+    block_task t = {*a, *rows, {}, nullptr, 1.0};
     int64_t nnz = 0;
     tess_status status = TESS_SUCCESS;
 
     *blocks = {};
+    TESS_TRY(find_scale(ctx, a, &t.scale));
     TESS_TRY(device_csr_allocate_rows(ctx, rows->count, rows->count, blocks));
     t.out = *blocks;
     find_blocks_kernel<<<grid, GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(t, false);

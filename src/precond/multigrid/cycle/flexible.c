@@ -57,9 +57,11 @@ static tess_status combine(const amg_cycle *c, const amg_cycle_level *l, double 
     TESS_TRY(dot(c, l, l->x, l->first_product, &gamma));
     TESS_TRY(dot(c, l, l->x, l->product, &beta));
     TESS_TRY(dot(c, l, l->x, l->rhs, &alpha_2));
-    rho_2 = beta - gamma * gamma / rho_1;
-    if (!(rho_1 > 0.0 ? rho_2 > 0.0 : rho_2 < 0.0)) { return add(c, l, alpha_1 / rho_1, l->first, 0.0, l->x); }
-    status = add(c, l, alpha_1 / rho_1 - gamma * alpha_2 / (rho_1 * rho_2), l->first, alpha_2 / rho_2, l->x);
+    rho_2 = beta - gamma * (gamma / rho_1); /* no product of two inner products: that would leave the range */
+    if (!(rho_1 > 0.0 ? rho_2 > 0.0 : rho_2 < 0.0) || !isfinite(rho_2) || !isfinite(alpha_2)) {
+        return add(c, l, alpha_1 / rho_1, l->first, 0.0, l->x);
+    }
+    status = add(c, l, alpha_1 / rho_1 - gamma / rho_1 * (alpha_2 / rho_2), l->first, alpha_2 / rho_2, l->x);
 cleanup:
     return status;
 }
@@ -76,9 +78,9 @@ tess_status amg_run_flexible(const amg_cycle *c, int level)
     TESS_TRY(multiply(c, l, l->first, l->first_product));
     TESS_TRY(dot(c, l, l->first, l->first_product, &rho_1));
     TESS_TRY(dot(c, l, l->first, l->rhs, &alpha_1));
-    if (!(c->negative ? rho_1 < 0.0 : rho_1 > 0.0)) {
-        return TESS_SUCCESS;
-    } /* zero or indefinite: the cycle's x stays */
+    if (!(c->negative ? rho_1 < 0.0 : rho_1 > 0.0) || !isfinite(rho_1) || !isfinite(alpha_1)) {
+        return TESS_SUCCESS; /* zero, indefinite, or out of range: the cycle's x stays */
+    }
     TESS_TRY(dot(c, l, l->rhs, l->rhs, &before));
     TESS_TRY(add(c, l, -alpha_1 / rho_1, l->first_product, 1.0, l->rhs));
     TESS_TRY(dot(c, l, l->rhs, l->rhs, &after));
