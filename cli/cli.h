@@ -227,7 +227,8 @@ extern const struct argp cli_nullspace_argp; /* --coordinates --near-nullspace; 
 /* Refuses the options above for other preconditioners: returns 0 or CLI_USAGE, message printed. */
 int cli_check_nullspace(const cli_nullspace *nullspace, const tess_precond_options *precond);
 /* Reads the files for a matrix, and sets the options. Returns an exit code, message printed. Free it in any case. */
-int cli_load_nullspace(tess_context *ctx, const tess_matrix *a, cli_nullspace *nullspace, tess_amg_options *amg);
+int cli_load_nullspace(tess_context *ctx, const tess_matrix *a, cli_nullspace *nullspace,
+                       tess_precond_options *precond);
 void cli_free_nullspace(cli_nullspace *nullspace);
 /* Adds the files' names to an object. */
 void cli_add_nullspace_json(json_t *object, const cli_nullspace *nullspace);

@@ -304,7 +304,7 @@ static tess_precond_options *precond_of_files(info_options *options)
 static int load_files(info_options *options, tess_context *ctx, const tess_matrix *a)
 {
     tess_precond_options *taken = precond_of_files(options);
-    int code = cli_load_nullspace(ctx, a, &options->nullspace, &taken->amg);
+    int code = cli_load_nullspace(ctx, a, &options->nullspace, taken);
     if (code == CLI_CONVERGED) { code = cli_load_saddle(ctx, &options->saddle, &taken->saddle); }
     options->estimated.precond.amg = taken->amg;
     options->estimated.precond.saddle = taken->saddle;

@@ -168,7 +168,7 @@ static int solve(solve_options *options, const cli_preset *preset)
     if (code == 0) { code = cli_solve_check_matrix(options, &o); }
     if (code == 0) { code = cli_solve_transform(options, &o); }
     if (code == 0) { code = cli_solve_load(options, &o); }
-    if (code == 0) { code = cli_load_nullspace(o.ctx, o.matrix.a, &options->nullspace, &options->solve.precond.amg); }
+    if (code == 0) { code = cli_load_nullspace(o.ctx, o.matrix.a, &options->nullspace, &options->solve.precond); }
     if (code == 0) { code = cli_load_saddle(o.ctx, &options->saddle, &options->solve.precond.saddle); }
     if (code == 0) { code = cli_solve_run_columns(options, &o, &progress); }
     if (code == 0 || (code == CLI_BREAKDOWN && o.solver == NULL)) {

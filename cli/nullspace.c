@@ -41,8 +41,10 @@ int cli_check_nullspace(const cli_nullspace *nullspace, const tess_precond_optio
 {
     const char *option = nullspace->coordinates != NULL ? "coordinates" : "near-nullspace";
     if (nullspace->coordinates == NULL && nullspace->vectors == NULL) { return CLI_CONVERGED; }
-    if (precond->kind == TESS_PRECOND_AMG && precond->amg.coarsening != TESS_AMG_CLASSICAL) { return CLI_CONVERGED; }
-    cli_error("--%s is for --precond amg by aggregation; add --precond amg, and leave out --amg-coarsening classical",
+    const bool multigrid = precond->kind == TESS_PRECOND_AMG || precond->kind == TESS_PRECOND_AUTO;
+    if (multigrid && precond->amg.coarsening != TESS_AMG_CLASSICAL) { return CLI_CONVERGED; }
+    cli_error("--%s is for --precond amg by aggregation, or auto; take one of these, and leave out "
+              "--amg-coarsening classical",
               option);
     return CLI_USAGE;
 }
@@ -79,8 +81,10 @@ static int use_vectors(int64_t n, const table *vectors, cli_nullspace *nullspace
     return CLI_CONVERGED;
 }
 
-static int use_modes(tess_context *ctx, int64_t n, const table *nodes, cli_nullspace *nullspace, tess_amg_options *amg)
+static int use_modes(tess_context *ctx, int64_t n, const table *nodes, cli_nullspace *nullspace,
+                     tess_precond_options *precond)
 {
+    tess_amg_options *amg = &precond->amg;
     const int columns = nodes->ncols == 3 ? 6 : 3;
     if (nodes->ncols < 2 || nodes->ncols > 3 || nodes->nrows * nodes->ncols != n) {
         cli_error("%s: %s and %s, but --coordinates needs a row with 2 or 3 coordinates for each node, and the matrix "
@@ -97,12 +101,12 @@ static int use_modes(tess_context *ctx, int64_t n, const table *nodes, cli_nulls
     nullspace->values = malloc((size_t)(n * columns) * sizeof *nullspace->values + 1);
     if (nullspace->values == NULL) { return cli_report_failure(NULL, TESS_OUT_OF_MEMORY); }
     amg->near_nullspace_columns = columns;
-    amg->block_size = (int)nodes->ncols;
+    if (precond->kind == TESS_PRECOND_AMG) { amg->block_size = (int)nodes->ncols; } /* auto finds it in the pattern */
     tess_status status = tess_rigid_body_modes(ctx, nodes->nrows, (int)nodes->ncols, nodes->values, nullspace->values);
     return status == TESS_SUCCESS ? CLI_CONVERGED : cli_report_failure(ctx, status);
 }
 
-int cli_load_nullspace(tess_context *ctx, const tess_matrix *a, cli_nullspace *nullspace, tess_amg_options *amg)
+int cli_load_nullspace(tess_context *ctx, const tess_matrix *a, cli_nullspace *nullspace, tess_precond_options *precond)
 {
     const bool modes = nullspace->coordinates != NULL;
     const int64_t n = tess_matrix_nrows(a);
@@ -111,9 +115,9 @@ int cli_load_nullspace(tess_context *ctx, const tess_matrix *a, cli_nullspace *n
     if (path == NULL) { return CLI_CONVERGED; }
     int code = read_table(ctx, modes ? "coordinates" : "near-nullspace", path, &read);
     if (code == CLI_CONVERGED) {
-        code = modes ? use_modes(ctx, n, &read, nullspace, amg) : use_vectors(n, &read, nullspace, amg);
+        code = modes ? use_modes(ctx, n, &read, nullspace, precond) : use_vectors(n, &read, nullspace, &precond->amg);
     }
-    amg->near_nullspace = nullspace->values;
+    precond->amg.near_nullspace = nullspace->values;
     tess_array_free(ctx, read.values, read.nrows, read.ncols);
     return code;
 }

@@ -32,12 +32,13 @@ def set_arrays(precond, given, matrix, keep):
     name = next(iter(given))
     if len(given) > 1:
         raise ValueError("coordinates and near_nullspace both say what the near-nullspace is; give one")
-    if precond.kind != _abi.TESS_PRECOND_AMG or precond.amg.coarsening == _abi.TESS_AMG_CLASSICAL:
-        raise ValueError(f"{name} is for precond='amg' by aggregation; name it, and leave out "
+    multigrid = precond.kind in (_abi.TESS_PRECOND_AMG, _abi.TESS_PRECOND_AUTO)
+    if not multigrid or precond.amg.coarsening == _abi.TESS_AMG_CLASSICAL:
+        raise ValueError(f"{name} is for precond='amg' by aggregation, or 'auto'; take one of these, and leave out "
                          "amg_coarsening='classical'")
     array = np.asarray(_arrays.host_array(given[name], name), dtype=np.float64)
     array = array.reshape(-1, 1) if array.ndim == 1 else array
-    vectors = _rigid_body_modes(precond.amg, array, matrix) if name == "coordinates" else _checked(array, matrix)
+    vectors = _rigid_body_modes(precond, array, matrix) if name == "coordinates" else _checked(array, matrix)
     precond.amg.near_nullspace_columns = vectors.shape[1]
     precond.amg.near_nullspace = _arrays.address(vectors)
     keep.append(vectors)
@@ -50,7 +51,8 @@ def _checked(vectors, matrix):
     return np.asfortranarray(vectors)
 
 
-def _rigid_body_modes(amg, nodes, matrix):
+def _rigid_body_modes(precond, nodes, matrix):
+    amg = precond.amg
     if nodes.ndim != 2 or nodes.shape[1] not in (2, 3) or nodes.size != matrix.shape[0]:
         raise ValueError(f"coordinates have the shape {nodes.shape}; wanted is a row with 2 or 3 coordinates for each "
                          f"node, and the matrix has as many rows for each node; it has {matrix.shape[0]}")
@@ -62,7 +64,8 @@ def _rigid_body_modes(amg, nodes, matrix):
     with matrix.context.lock:
         check(lib.tess_rigid_body_modes(matrix.context.pointer, count, dimensions, _arrays.address(nodes),
                                         _arrays.address(modes)), matrix.context.pointer)
-    amg.block_size = dimensions
+    if precond.kind == _abi.TESS_PRECOND_AMG:  # auto finds it in the pattern
+        amg.block_size = dimensions
     return modes
 
 

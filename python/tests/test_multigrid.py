@@ -63,6 +63,16 @@ def test_one_vector_may_be_flat():
     assert solved(A, near_nullspace=None) == solved(A)
 
 
+def test_automatic_solves_take_vectors():
+    A = ts.Matrix.gallery("elasticity3d", 16)
+    z, y, x = np.meshgrid(np.arange(16), np.arange(17), np.arange(17), indexing="ij")
+    nodes = np.stack([x.ravel(), y.ravel(), z.ravel()], axis=1).astype(float)
+    b = np.ones(A.shape[0])
+    plain, given = (ts.solve(A, b, rtol=1e-6, **options) for options in ({}, {"coordinates": nodes}))
+    assert plain.verified and given.verified
+    assert given.precond["kind"] == "amg" and given.iterations < plain.iterations
+
+
 def test_precisions_by_level():
     A = ts.Matrix.gallery("laplace3d", 20)
     for given in ("fp64,fp32,fp16", ["fp64", "fp32", "fp16"], ("fp64", "fp32", "fp16")):

@@ -60,7 +60,8 @@ out_has '^ +first --solver cg --precond amg --amg-block-size 3 --coordinates nod
 json info.json 'j["amg"]["coarsening"] == "aggregation" and j["amg"]["levels"][1]["rows"] % 6 == 0'
 expect 0 info $problem --solve=cg,amg --near-nullspace ones.mtx
 out_has '^memory of a solve +cg with preconditioner amg: '
-expect 2 info $problem --coordinates nodes.mtx
+expect 0 info $problem --coordinates nodes.mtx
+expect 2 info $problem --precond jacobi --coordinates nodes.mtx
 err_has '--coordinates is for --precond amg by aggregation'
 expect 3 info $problem --precond amg --coordinates ones.mtx
 # A K cycle is for a flexible method.
@@ -71,6 +72,8 @@ err_has 'vectors are found for real matrices alone'
 
 expect 2 solve $problem --precond amg --coordinates nodes.mtx --near-nullspace ones.mtx
 err_has 'give one'
+expect 0 solve $problem --coordinates nodes.mtx --device cpu --json solve.json
+json solve.json 'j["converged"] and j["options"]["coordinates"] == "nodes.mtx"'
 expect 2 solve $problem --precond jacobi --coordinates nodes.mtx
 err_has '--coordinates is for --precond amg'
 expect 2 solve $problem --precond amg --amg-coarsening classical --near-nullspace ones.mtx
