@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finds the two constants of the rule by which an automatic solve leaves an attempt (src/auto/budget.c).
 
-    budget.py --tool build/release/tessera --folder FOLDER HISTORIES    # collects: HISTORIES/METHOD.NAME.csv
+    budget.py --tool build/release/tessera --folder FOLDER HISTORIES    # collects: HISTORIES/METHOD.NAME.RHS.csv
     budget.py HISTORIES                                                 # simulates: the table of results/automatic.md
 
-A history is the residual norms of CG, BiCGSTAB or MINRES with Jacobi, to 1e-8. `--folder` has NAME.mtx or NAME.mtx.gz
+A history is the residual norms of CG, BiCGSTAB or MINRES with Jacobi, to 1e-8, with a random b and with A x of a random
+x, which falls fast at first. Collecting needs `tessera_sparse`. `--folder` has NAME.mtx or NAME.mtx.gz
 for the names in MATRICES; problems of the gallery follow. What exists is not made again.
 
 The simulation knows no device: for each history of N iterations another method costs R N iterations, for all R of
@@ -37,19 +38,32 @@ ERRORS = (0.6, 1, 1.6)
 LEAST_ITERATIONS, LONGEST_TREND = 20, 64
 
 
+def right_hand_sides(o, matrix):
+    """random: b at random; of-x: A x of a random x, which falls fast at first. (name, what --rhs takes) of both."""
+    import numpy as np
+    import tessera_sparse as ts
+    context, file = ts.Context(device="cpu"), o.histories / "rhs.npy"
+    words = str(matrix).split(":")
+    a = ts.Matrix.gallery(*words[1:], context=context) if words[0] == "gallery" else ts.Matrix.read(words[0],
+                                                                                                   context=context)
+    np.save(file, a.to_scipy() @ np.random.default_rng(1).uniform(-1.0, 1.0, a.shape[1]))
+    return ("random", "random:1"), ("of-x", str(file))
+
+
 def collect(o):
     o.histories.mkdir(exist_ok=True)
     systems = [(m, name, p) for m, names in MATRICES.items() for name in names.split()
                for p in (o.folder.glob(name + ".mtx*") if o.folder else ()) if ".rhs." not in p.name]
     systems += [(m, g.replace(":", "_"), "gallery:" + g) for m, all_of in GALLERY.items() for g in all_of.split()]
     for method, name, matrix in systems:
-        out = o.histories / f"{method}.{name}.csv"
-        for precond in ("jacobi", "none"):  # minres takes no diagonal with other signs
-            if out.exists():
-                break
-            subprocess.run([o.tool, "solve", str(matrix), "--solver", method, "--precond", precond, "--rtol", "1e-8",
-                            "--rhs", "random:1", "--time-limit", "60", "--history", str(out)], capture_output=True)
-        print(out if out.exists() else f"{name}: no history")
+        for kind, rhs in right_hand_sides(o, matrix):
+            out = o.histories / f"{method}.{name}.{kind}.csv"
+            for precond in ("jacobi", "none"):  # minres takes no diagonal with other signs
+                if out.exists():
+                    break
+                subprocess.run([o.tool, "solve", str(matrix), "--solver", method, "--precond", precond, "--rtol", "1e-8",
+                                "--rhs", rhs, "--time-limit", "60", "--history", str(out)], capture_output=True)
+            print(out if out.exists() else f"{name}: no history")
 
 
 def read(path):
@@ -68,8 +82,8 @@ def remaining(fallen, k, goal):
     while k // every > LONGEST_TREND:
         every *= 2
     entries = [fallen[every * (i + 1)] for i in range(k // every)]
-    half, last = len(entries) // 2, len(entries) - 1
-    rate = max((entries[half] - entries[last]) / (every * (last - half)), (entries[0] - entries[last]) / (every * last))
+    quarter, half, last = len(entries) // 4, len(entries) // 2, len(entries) - 1
+    rate = max((entries[k] - entries[last]) / (every * (last - k)) for k in (quarter, half))
     to_go = fallen[k] - goal
     return 0.0 if to_go <= 0 else to_go / rate if rate > 0 else math.inf
 

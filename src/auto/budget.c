@@ -55,16 +55,16 @@ static void note_residual(attempt_budget *b, int64_t iteration, double residual)
     }
 }
 
-/* Iterations to the tolerance, at the rate of the last half of all or of all, whichever is faster: Krylov methods have
-   plateaus, and often end faster than they began. The fall before the trend's first entry is left out: a right-hand
-   side far from the solution's scale falls by orders of magnitude at once, which says nothing of the rest. */
+/* Iterations to the tolerance, at the rate of the last half or of the last three quarters of all, whichever is faster:
+   Krylov methods have plateaus, and often end faster than they began. The first quarter is left out: b = A x of a rough
+   x falls by orders of magnitude at once, which says nothing of the rest. */
 static double remaining_iterations(const attempt_budget *b, double tolerance)
 {
     const residual_trend *t = &b->trend;
-    const int half = t->count / 2, last = t->count - 1;
+    const int quarter = t->count / 4, half = t->count / 2, last = t->count - 1;
     const double of_half = (t->log_least[half] - t->log_least[last]) / (double)(t->every * (last - half));
-    const double of_all = (t->log_least[0] - t->log_least[last]) / (double)(t->every * last);
-    const double rate = fmax(of_half, of_all), to_go = b->least - log(tolerance);
+    const double of_more = (t->log_least[quarter] - t->log_least[last]) / (double)(t->every * (last - quarter));
+    const double rate = fmax(of_half, of_more), to_go = b->least - log(tolerance);
 
     if (to_go <= 0.0) { return 0.0; }
     return rate > 0.0 ? to_go / rate : INFINITY;
