@@ -61,8 +61,9 @@ def collect(o):
             for precond in ("jacobi", "none"):  # minres takes no diagonal with other signs
                 if out.exists():
                     break
-                subprocess.run([o.tool, "solve", str(matrix), "--solver", method, "--precond", precond, "--rtol", "1e-8",
-                                "--rhs", rhs, "--time-limit", "60", "--history", str(out)], capture_output=True)
+                subprocess.run([o.tool, "solve", str(matrix), "--solver", method, "--precond", precond, "--rtol",
+                                "1e-8", "--rhs", rhs, "--time-limit", "60", "--history", str(out)],
+                               capture_output=True)
             print(out if out.exists() else f"{name}: no history")
 
 

@@ -33,7 +33,7 @@ PROSE = re.compile(r"(?:README|CONTRIBUTING)\.md$|docs/(?!results/|design-notes/
 RAW = "docs/results/raw/"
 MEASURED = re.compile(r"docs/results/(?!README)[^/]*\.md$")  # name their commit in bold at their top
 # The most bytes below a folder; "" is the whole tree. Sources and their tests are 10.7 million of it.
-MOST_BYTES = {"": 16_100_000, "docs/results/": 1_410_000}
+MOST_BYTES = {"": 16_500_000, "docs/results/": 1_410_000}
 OPENED = re.compile(r"docs/(?!results/raw/).*\.md$")  # say at their top when to use them
 FIGURES = "README.md"  # a row of its tables that links to a page of results has no number that is not on that page
 GENERATED = re.compile(r"build/|(?:.*/)?(?:__pycache__|\.[a-z_]*cache|\.git)/")  # of a tarball, where git cannot tell

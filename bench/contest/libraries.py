@@ -13,8 +13,8 @@ import problems
 from problems import SPD, SYMMETRIC, UNSYMMETRIC
 
 MOST = 2000  # iterations
-HOW = native.HOW + """Of Python: pip install pyamg scipy cupy-cuda13x; petsc4py comes with PETSc (Debian: python3-petsc4py, for
-/usr/bin/python3: --python-of petsc=/usr/bin/python3, with tessera_sparse on its path).
+HOW = native.HOW + """Of Python: pip install pyamg scipy cupy-cuda13x; petsc4py comes with PETSc (Debian:
+python3-petsc4py, for /usr/bin/python3: --python-of petsc=/usr/bin/python3, with tessera_sparse on its path).
 """
 
 
@@ -208,7 +208,8 @@ class Petsc(Solver):
         "gmres-fieldsplit": "-ksp_type fgmres -pc_type fieldsplit -pc_fieldsplit_detect_saddle_point "
                             "-pc_fieldsplit_type schur -pc_fieldsplit_schur_fact_type upper "
                             "-pc_fieldsplit_schur_precondition selfp -fieldsplit_0_pc_type gamg "
-                            "-fieldsplit_0_ksp_type preonly -fieldsplit_1_ksp_type preonly -fieldsplit_1_pc_type jacobi",
+                            "-fieldsplit_0_ksp_type preonly -fieldsplit_1_ksp_type preonly "
+                            "-fieldsplit_1_pc_type jacobi",
     }
     FOR = {SPD: ("cg-gamg", "cg-hypre", "cg-icc", "cg-jacobi", "mumps"),
            UNSYMMETRIC: ("gmres-hypre", "bicgstab-ilu", "gmres-gamg", "mumps"),

@@ -171,7 +171,8 @@ class Amgx(Native):
     AMG = ("s:preconditioner(p)=AMG, p:cycle=V, p:presweeps=1, p:postsweeps=1, p:max_iters=1, p:min_coarse_rows=32, "
            "p:max_levels=50, p:coarse_solver=DENSE_LU_SOLVER, ")
     CLASSICAL = AMG + "p:algorithm=CLASSICAL, p:selector=PMIS, p:interpolator=D2, p:smoother=JACOBI_L1"
-    AGGREGATION = AMG + "p:algorithm=AGGREGATION, p:selector=SIZE_8, p:smoother=MULTICOLOR_DILU, p:strength_threshold=0.25"
+    AGGREGATION = AMG + ("p:algorithm=AGGREGATION, p:selector=SIZE_8, p:smoother=MULTICOLOR_DILU, "
+                         "p:strength_threshold=0.25")
     SETTINGS = {
         "cg-classical": "solver(s)=PCG, " + CLASSICAL, "cg-aggregation": "solver(s)=PCG, " + AGGREGATION,
         "cg-jacobi": "solver(s)=PCG, s:preconditioner(p)=BLOCK_JACOBI, p:max_iters=1",
