@@ -266,6 +266,7 @@ static void levels_of_aggregation_are_kept(void **state)
 
     (void)state;
     options.coarsening = TESS_AMG_AGGREGATION;
+    options.aggressive = -1;
     precond = make_precond(m, &options);
     change_values(&a, 6, 0.05);
     give_values(m, &a);

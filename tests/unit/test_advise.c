@@ -89,7 +89,7 @@ static void data_is_solved_as_advised(void **state)
         tess_precond_kind by;
     } known[] = {{"1138_bus", 2, TESS_PRECOND_CHOLESKY}, {"CAG_mat72", 0, TESS_PRECOND_JACOBI},
                  {"GD01_c", -1, TESS_PRECOND_NONE},      {"Trefethen_20", 0, TESS_PRECOND_JACOBI},
-                 {"bcsstk06", 1, TESS_PRECOND_IC0},      {"fs_541_1", 0, TESS_PRECOND_JACOBI},
+                 {"bcsstk06", 2, TESS_PRECOND_CHOLESKY}, {"fs_541_1", 0, TESS_PRECOND_JACOBI},
                  {"nos3", 1, TESS_PRECOND_CHOLESKY},     {"plskz362", 2, TESS_PRECOND_LU},
                  {"sherman4", 0, TESS_PRECOND_JACOBI},   {"west0067", 2, TESS_PRECOND_LU}};
 
@@ -121,7 +121,7 @@ static void model_problems_are_solved_as_advised(void **state)
     } known[] = {
         {"laplace2d", {"20"}, 0, TESS_PRECOND_JACOBI},   {"laplace2d", {"160"}, 1, TESS_PRECOND_IC0},
         {"laplace3d", {"12"}, 0, TESS_PRECOND_JACOBI},   {"anisotropic2d", {"60", "0.001"}, 0, TESS_PRECOND_JACOBI},
-        {"bentpipe2d", {"40"}, 1, TESS_PRECOND_ILU0},    {"uniflow2d", {"40"}, 0, TESS_PRECOND_JACOBI},
+        {"bentpipe2d", {"40"}, 1, TESS_PRECOND_ILU0},    {"uniflow2d", {"40"}, 1, TESS_PRECOND_ILU0},
         {"recirc2d", {"110"}, 1, TESS_PRECOND_ILU0},     {"rowscale", {"10", "30"}, 0, TESS_PRECOND_JACOBI},
         {"elasticity3d", {"4"}, 0, TESS_PRECOND_JACOBI}, {"powerlaw", {"500"}, 0, TESS_PRECOND_JACOBI},
         {"hilbert", {"8"}, 0, TESS_PRECOND_JACOBI}};
