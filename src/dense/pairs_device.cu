@@ -11,6 +11,8 @@ static_assert(MOST_BLOCKS * PAIRS_MOST * sizeof(pair) <= GPU_MAPPED_BYTES, "as m
 
 __global__ void __launch_bounds__(GPU_BLOCK) combine_kernel(pair_combination c)
 {
+    GPU_WAIT_FOR_PREVIOUS();
+    GPU_LET_NEXT_START();
     for (int64_t i = (int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x; i < c.n; i += (int64_t)gridDim.x * GPU_BLOCK) {
         pair_combine(&c, i);
     }
@@ -18,6 +20,8 @@ __global__ void __launch_bounds__(GPU_BLOCK) combine_kernel(pair_combination c)
 
 __global__ void __launch_bounds__(GPU_BLOCK) turn_kernel(int64_t n, const double *d, const double *x, double *y)
 {
+    GPU_WAIT_FOR_PREVIOUS();
+    GPU_LET_NEXT_START();
     for (int64_t i = (int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x; i < n; i += (int64_t)gridDim.x * GPU_BLOCK) {
         pair_turn(d, x, y, i);
     }
@@ -28,6 +32,8 @@ __global__ void __launch_bounds__(GPU_BLOCK) products_kernel(pair_products p, pa
     __shared__ pair of_thread[GPU_BLOCK];
     pair mine[PAIRS_MOST] = {};
 
+    GPU_WAIT_FOR_PREVIOUS();
+    GPU_LET_NEXT_START();
     for (int64_t i = (int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x; i < p.n; i += (int64_t)gridDim.x * GPU_BLOCK) {
         pair_multiply(&p, i, mine);
     }
@@ -82,6 +88,8 @@ cleanup:
 
 tess_status turn(tess_context *ctx, int64_t n, const double *d, const double *x, double *y)
 {
+    GPU_WAIT_FOR_PREVIOUS();
+    GPU_LET_NEXT_START();
     gpu_scope scope(ctx);
 
     return gpu_launch(ctx, "turning a complex vector", turn_kernel, grid_of(ctx, n), 0, n, d, x, y);

@@ -100,6 +100,7 @@ struct running_kernel {
     const kernel_launch &what;
     const unsigned blocks;
     std::atomic<unsigned> next{0};
+    std::atomic<bool> waited{false};         // for the kernel before
     block_barrier barrier;                   // of a cluster
     std::vector<std::atomic<char *>> shared; // of each block, while it is resident
 };
@@ -191,6 +192,11 @@ class crew {
         for (unsigned b; (b = kernel.next.fetch_add(1)) < kernel.blocks;) {
             run_block(b);
         }
+    }
+
+    void note_wait()
+    {
+        kernel_->waited = true;
     }
 
     // Of the running thread, which goes on when it is ready and its turn comes.
@@ -566,6 +572,16 @@ void run_kernel(const kernel_launch &launch)
     const unsigned most = launch.shape.together == residence::none ? blocks_at_once() : kernel.blocks;
 
     all_crews().run(kernel, kernel.blocks < most ? kernel.blocks : most);
+    if (launch.shape.overlapped && !kernel.waited) { // its results would depend on the device's mood
+        fprintf(stderr,
+                "emulator: a kernel that overlaps the one before does not wait for it (GPU_WAIT_FOR_PREVIOUS)\n");
+        abort();
+    }
+}
+
+void wait_for_previous()
+{
+    own_crew->note_wait();
 }
 
 void sync_block()

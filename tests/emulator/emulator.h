@@ -75,7 +75,8 @@ static inline dim3 grid_size()
 void sync_block();
 int count_in_block(bool predicate);
 void sync_cluster();
-void yield(); /* to the other threads of the block, and then to other blocks */
+void wait_for_previous(); /* kernels run one after another: it is only noted */
+void yield();             /* to the other threads of the block, and then to other blocks */
 /* The block's dynamic shared memory, and the same place of it in another block of the cluster. */
 void *dynamic_shared();
 void *shared_of_block(const void *own, unsigned rank);
@@ -94,7 +95,8 @@ struct launch_shape {
     size_t shared;
     emulator_queue *stream;
     residence together;
-    unsigned cluster = 0; /* the number of this one, if they run one after another: blockIdx.y */
+    unsigned cluster = 0;    /* the number of this one, if they run one after another: blockIdx.y */
+    bool overlapped = false; /* on a device it may begin before the one before has ended: it has to wait for that */
 };
 
 struct kernel_launch {

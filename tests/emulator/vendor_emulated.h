@@ -203,10 +203,10 @@ static inline int gpu_group_sum(int value)
 #define GPU_NOT_BEFORE(value) ((void)(value))
 #define GPU_PAUSE(nanoseconds) ((void)(nanoseconds), emulator::yield())
 
-/* No overlapped launches, no WHILE node. */
+/* No WHILE node. Kernels run one after another; those that could overlap have to wait all the same. */
 #define GPU_LET_NEXT_START() ((void)0)
-#define GPU_WAIT_FOR_PREVIOUS() ((void)0)
-#define GPU_OVERLAP_CAPABILITY 1000
+#define GPU_WAIT_FOR_PREVIOUS() emulator::wait_for_previous()
+#define GPU_OVERLAP_CAPABILITY 0
 #define GPU_HAS_WHILE_NODE 0
 
 #define GPU_SHARED_PER_MULTIPROCESSOR(properties) ((properties).sharedMemPerMultiprocessor)
@@ -348,7 +348,10 @@ template <typename... PARAMETERS, typename... ARGUMENTS>
 static inline void gpu_launch_overlapped(void (*kernel)(PARAMETERS...), unsigned grid, unsigned block, size_t shared,
                                          emulatedStream_t stream, const ARGUMENTS &...arguments)
 {
-    emulator::prepare(kernel, grid, block, shared, stream)(PARAMETERS(arguments)...);
+    auto launch = emulator::prepare(kernel, grid, block, shared, stream);
+
+    launch.shape.overlapped = true;
+    launch(PARAMETERS(arguments)...);
 }
 
 #endif

@@ -16,6 +16,8 @@ template <class T>
 __global__ void __launch_bounds__(GPU_BLOCK)
     take_kernel(int64_t n, const int32_t *rows, const T *whole, double *part, const tess_loop_state *state)
 {
+    GPU_WAIT_FOR_PREVIOUS();
+    GPU_LET_NEXT_START();
     if (has_stopped(state)) { return; }
     for (int64_t i = (int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x; i < n; i += (int64_t)gridDim.x * GPU_BLOCK) {
         part[i] = (double)whole[rows[i]];
@@ -26,6 +28,8 @@ template <class T>
 __global__ void __launch_bounds__(GPU_BLOCK) put_kernel(int64_t n, const int32_t *rows, double factor,
                                                         const double *part, T *whole, const tess_loop_state *state)
 {
+    GPU_WAIT_FOR_PREVIOUS();
+    GPU_LET_NEXT_START();
     if (has_stopped(state)) { return; }
     for (int64_t i = (int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x; i < n; i += (int64_t)gridDim.x * GPU_BLOCK) {
         whole[rows[i]] = (T)(factor * part[i]);

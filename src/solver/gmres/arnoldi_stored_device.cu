@@ -123,6 +123,9 @@ template <typename S, typename C>
 __global__ static void __launch_bounds__(GPU_BLOCK) begin_kernel(const tess_arnoldi a)
 {
     constexpr int V = rows_of_thread<S>(), TILE = GPU_BLOCK * V;
+
+    GPU_WAIT_FOR_PREVIOUS();
+    GPU_LET_NEXT_START();
     const double norm = a.state->residual_norm;
 
     if (blockIdx.x == 0 && threadIdx.x == 0) {
