@@ -67,7 +67,7 @@ class Tessera(Solver):
         self.ts, self.version = ts, "Tessera " + ts.__version__
         self.context = ts.Context(device="gpu" if self.on_gpu else "cpu")
         self.matrix = ts.Matrix(problem.matrix, context=self.context)
-        self.options = dict(self.SETTINGS[setting], rtol=self.rtol, history_capacity=0)
+        self.options = dict(self.SETTINGS[setting], rtol=self.rtol)
         if setting != "auto":
             self.options["max_iterations"] = MOST
         if problem.coordinates is not None and setting in ("auto", "cg-amg"):

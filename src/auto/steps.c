@@ -9,6 +9,8 @@
 
 /* Entries of a row, in the mean. */
 enum { SHORT_ROW = 10 };
+/* Of an attempt on a GPU, at least. */
+enum { WATCHED_RESIDUALS = 1 << 20 };
 
 void step_request(const ladder_step *step, tess_solve_options *out)
 {
@@ -47,9 +49,18 @@ static void choose_pattern(const tess_solver *s, const ladder_step *step, tess_s
     if (a->nnz > SHORT_ROW * a->nrows) { out->precond.inverse.power = TESS_INVERSE_ADAPTIVE; }
 }
 
+/* A GPU's loop is looked at through the residuals that it keeps; the caller gets as many as asked for. */
+static int64_t kept_residuals(const tess_solver *s)
+{
+    const int64_t wanted = s->options.history_capacity;
+
+    return s->ctx->device == TESS_DEVICE_GPU && wanted < WATCHED_RESIDUALS ? WATCHED_RESIDUALS : wanted;
+}
+
 void step_options(const tess_solver *s, const ladder_step *step, tess_solve_options *out)
 {
     *out = s->options;
+    out->history_capacity = kept_residuals(s);
     out->return_last = 0; /* each attempt begins from the best x so far */
     out->stop_norm = verify_stop_norm(&s->options);
     step_request(step, out);

@@ -313,7 +313,7 @@ static void numbers_that_are_none_end_at_once(void **state)
 
 #ifdef TESTS_ON_GPU
 /* A recorded loop pauses for looks, and is left long before it has taken as long as complete factors; a second
-   solve does the same to the bit. */
+   solve does the same to the bit, and so does one that keeps no history for the caller. */
 static void a_recorded_attempt_is_left_early(void **state)
 {
     tess_solve_options options = slow_options();
@@ -322,10 +322,12 @@ static void a_recorded_attempt_is_left_early(void **state)
 
     (void)state;
     options.engine = TESS_ENGINE_GRAPH;
-    for (int again = 0; again < 2; again++) {
+    for (int again = 0; again < 3; again++) {
+        if (again == 2) { options.history_capacity = 0; }
         t = open_automatic(ctx, slow_system(SLOW_ROWS), options);
         run_automatic(&t);
         assert_true(t.result.verified);
+        assert_true((t.result.history_length == 0) == (again == 2));
         assert_true(t.count >= 2);
         assert_true(t.attempts[0].left);
         assert_true(t.attempts[0].iterations >= 32 && t.attempts[0].iterations < 300);
