@@ -88,8 +88,6 @@ cleanup:
 
 tess_status turn(tess_context *ctx, int64_t n, const double *d, const double *x, double *y)
 {
-    GPU_WAIT_FOR_PREVIOUS();
-    GPU_LET_NEXT_START();
     gpu_scope scope(ctx);
 
     return gpu_launch(ctx, "turning a complex vector", turn_kernel, grid_of(ctx, n), 0, n, d, x, y);

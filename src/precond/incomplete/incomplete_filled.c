@@ -161,19 +161,29 @@ static fill_rule rule_of(const tess_precond_options *o)
                        .fill = o->threshold.fill};
 }
 
+/* Products of a GPU have fewer than 2^31 entries, and its memory ends: then *filled stays NULL, and the host takes the
+   rows. */
+static tess_status fill_by_rounds(const tess_matrix *a, const tess_precond_options *o, tess_matrix **filled)
+{
+    const tess_error before = a->ctx->error;
+    const fill_rule rule = rule_of(o);
+    const tess_status status = incomplete_ops_of(a->ctx)->find_fill(a, &rule, filled);
+
+    if (status != TESS_OUT_OF_RANGE && status != TESS_OUT_OF_DEVICE_MEMORY) { return status; }
+    a->ctx->error = before;
+    tess_log(a->ctx, TESS_LOG_INFO, "%s: too much fill for the device's products: the host finds it row by row",
+             tess_precond_kind_name(o->kind));
+    return TESS_SUCCESS;
+}
+
 tess_status incomplete_filled_open(const tess_matrix *a, const tess_precond_options *options, bool swept,
                                    tess_matrix **filled)
 {
     tess_status status = TESS_SUCCESS;
 
     *filled = NULL;
-    if (takes_rounds(a, options, swept)) {
-        const fill_rule rule = rule_of(options);
-
-        TESS_TRY(incomplete_ops_of(a->ctx)->find_fill(a, &rule, filled));
-    } else {
-        TESS_TRY(fill_by_rows(a, options, filled));
-    }
+    if (takes_rounds(a, options, swept)) { TESS_TRY(fill_by_rounds(a, options, filled)); }
+    if (!*filled) { TESS_TRY(fill_by_rows(a, options, filled)); }
     status = tess_stage_end(a->ctx, "pattern of the factors");
 cleanup:
     return status;
