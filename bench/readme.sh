@@ -52,10 +52,8 @@ for part in $parts; do
         laplacians=()
         for size in 2d:64 2d:256 3d:100 3d:150; do laplacians+=(--matrix "gallery:laplace$size"); done
         run models bench_solve --study krylov:models "${laplacians[@]}" --contestant 'csr,auto,cu-*'
-        echo "$(date +%T) others: others.py; hypre and AmgX too where HYPRE_LIBRARY and AMGX_LIBRARY name them"
-        # shellcheck disable=SC2086 # two words, or none
-        python3 "$bench/peers/others.py" "${laplacians[@]}" --json "$out/others.json" \
-            ${HYPRE_LIBRARY:+--hypre $HYPRE_LIBRARY} ${AMGX_LIBRARY:+--amgx $AMGX_LIBRARY} >"$out/others.txt" 2>&1 ||
+        echo "$(date +%T) others: others.py, CuPy"
+        python3 "$bench/peers/others.py" "${laplacians[@]}" --json "$out/others.json" >"$out/others.txt" 2>&1 ||
             echo "others: none was found: $(tail -n 1 "$out/others.txt")"
         ;;
     *)
