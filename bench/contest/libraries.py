@@ -51,7 +51,7 @@ def on_device(array):
 # ---- ours ----
 
 class Tessera(Solver):
-    """`auto` has no options at all."""
+    """`auto` has the tolerance, and coordinates where nodes have them: no method is named."""
 
     SETTINGS = {
         "auto": {}, "cg-jacobi": {"solver": "cg", "precond": "jacobi"}, "cg-amg": {"solver": "cg", "precond": "amg"},

@@ -670,40 +670,57 @@ static void methods_take_preconditioners(void **state)
     tess_context_destroy(ctx);
 }
 
+/* Preconditioners with options; whether methods with them have complex scalars. */
+static const struct scalar_case {
+    const char *name;
+    bool complex_scalars;
+    void (*change)(tess_precond_options *);
+    bool alone; /* the choice alone: the matrix is none for this kind */
+} scalar_cases[] = {{"none", true, NULL, false},
+                    {"jacobi", true, NULL, false},
+                    {"block-jacobi:8", true, NULL, false},
+                    {"block-jacobi:7", false, NULL, false},
+                    {"ilu0", true, NULL, false},
+                    {"iluk:1", true, NULL, false},
+                    {"ilut:1e-1:1", false, NULL, false},
+                    {"ilu0", false, sweep_triangles, false},
+                    {"ilu0", false, sweep_factors, false},
+                    {"ilu0", false, color_rows, false},
+                    {"isai:2", false, NULL, false},
+                    {"polynomial:4", true, NULL, false},
+                    {"jacobi-sweeps:3", true, NULL, false},
+                    {"amg", true, NULL, false},
+                    {"amg", false, take_classical, false},
+                    {"amg", false, smooth_by_fsai, false},
+                    {"amg", false, smooth_fine_and_coarse, false},
+                    {"amg", false, restrict_by_air, false},
+                    {"amg", false, split_in_turn, false},
+                    {"amg", false, look_for_modes, true},
+                    {"amg", false, give_modes, true},
+                    {"fsai:2", false, NULL, true},
+                    {"ict", false, NULL, true},
+                    {"ic0", true, NULL, true},
+                    {"ic0", false, sweep_triangles, true},
+                    {"iluk:1", false, color_rows, false}};
+
+/* The methods that have complex scalars, by the case. */
+static void check_methods(const tess_matrix *a, const struct scalar_case *of, tess_solve_options options)
+{
+    options.solver = TESS_SOLVER_BICGSTAB;
+    assert_int_equal(complex_method_of(a, &options) != NULL, of->complex_scalars);
+    options.solver = TESS_SOLVER_FGMRES; /* takes a preconditioner that is another each time */
+    assert_non_null(complex_method_of(a, &options));
+    options.solver = TESS_SOLVER_GMRES;
+    assert_int_equal(complex_method_of(a, &options) != NULL, of->complex_scalars);
+    options.gmres.inner = (tess_role_precision){1, TESS_PRECISION_FP32, TESS_ARITHMETIC_FP64};
+    assert_null(complex_method_of(a, &options)); /* a basis in FP64 alone has complex scalars */
+    options.solver = TESS_SOLVER_FGMRES;
+    assert_null(complex_method_of(a, &options));
+}
+
 /* Complex scalars need M (i v) = i (M v): so a method that has them comes with such preconditioners alone. */
 static void scalars_are_complex_where_preconditioners_are(void **state)
 {
-    static const struct {
-        const char *name;
-        bool complex_scalars;
-        void (*change)(tess_precond_options *);
-        bool alone; /* the choice alone: the matrix is none for this kind */
-    } cases[] = {{"none", true, NULL, false},
-                 {"jacobi", true, NULL, false},
-                 {"block-jacobi:8", true, NULL, false},
-                 {"block-jacobi:7", false, NULL, false},
-                 {"ilu0", true, NULL, false},
-                 {"iluk:1", true, NULL, false},
-                 {"ilut:1e-1:1", false, NULL, false},
-                 {"ilu0", false, sweep_triangles, false},
-                 {"ilu0", false, sweep_factors, false},
-                 {"ilu0", false, color_rows, false},
-                 {"isai:2", false, NULL, false},
-                 {"polynomial:4", true, NULL, false},
-                 {"jacobi-sweeps:3", true, NULL, false},
-                 {"amg", true, NULL, false},
-                 {"amg", false, take_classical, false},
-                 {"amg", false, smooth_by_fsai, false},
-                 {"amg", false, smooth_fine_and_coarse, false},
-                 {"amg", false, restrict_by_air, false},
-                 {"amg", false, split_in_turn, false},
-                 {"amg", false, look_for_modes, true},
-                 {"amg", false, give_modes, true},
-                 {"fsai:2", false, NULL, true},
-                 {"ict", false, NULL, true},
-                 {"ic0", true, NULL, true},
-                 {"ic0", false, sweep_triangles, true},
-                 {"iluk:1", false, color_rows, false}};
     tess_context *ctx = open_device(1);
     oracle_csr pattern = oracle_laplace2d(9);
     double complex *val = complex_values(&pattern, 0.3 + 0.4 * I, false);
@@ -717,27 +734,18 @@ static void scalars_are_complex_where_preconditioners_are(void **state)
         iv[i] = -v[i + 1];
         iv[i + 1] = v[i];
     }
-    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+    for (size_t c = 0; c < sizeof scalar_cases / sizeof *scalar_cases; c++) {
         tess_solve_options options = solve_options(TESS_SOLVER_BICGSTAB);
         tess_precond *m = NULL;
         double difference = 0.0, size = 0.0;
 
-        assert_ok(NULL, tess_precond_options_parse(cases[c].name, &options.precond));
+        assert_ok(NULL, tess_precond_options_parse(scalar_cases[c].name, &options.precond));
         if (options.precond.kind == TESS_PRECOND_AMG) { options.precond.amg.precision = TESS_AMG_PRECISION_FP64; }
-        if (cases[c].change) { cases[c].change(&options.precond); }
-        assert_int_equal(complex_method_of(a, &options) != NULL, cases[c].complex_scalars);
-        options.solver = TESS_SOLVER_FGMRES; /* takes a preconditioner that is another each time */
-        assert_non_null(complex_method_of(a, &options));
+        if (scalar_cases[c].change) { scalar_cases[c].change(&options.precond); }
+        check_methods(a, &scalar_cases[c], options);
         options.solver = TESS_SOLVER_GMRES;
-        assert_int_equal(complex_method_of(a, &options) != NULL, cases[c].complex_scalars);
-        options.gmres.inner = (tess_role_precision){1, TESS_PRECISION_FP32, TESS_ARITHMETIC_FP64};
-        assert_null(complex_method_of(a, &options)); /* a basis in FP64 alone has complex scalars */
-        options.solver = TESS_SOLVER_FGMRES;
-        assert_null(complex_method_of(a, &options));
-        options.solver = TESS_SOLVER_GMRES;
-        options.gmres.inner.given = 0;
-        if (cases[c].alone) { continue; }
-        if (!cases[c].complex_scalars) {
+        if (scalar_cases[c].alone) { continue; }
+        if (!scalar_cases[c].complex_scalars) {
             solve_and_check(ctx, &pattern, val, a, &options);
             continue;
         }
