@@ -6,6 +6,8 @@
 
 /* Cycles whose last contraction counts, and the seed of what they begin with. */
 enum { TRIAL_CYCLES = 12, TRIAL_SEED = 1 };
+/* Of a smoother, by default; it is not reported. */
+enum { PLAIN_DEGREE = 2 };
 
 bool cli_find_levels(const tess_precond *m, tess_amg_levels *out)
 {
@@ -36,7 +38,9 @@ void cli_print_levels(const tess_amg_levels *levels, double factor)
     printf("%-17s %d by %s, operator complexity %.2f, grid complexity %.2f, %s; vectors %s\n", "levels", levels->count,
            tess_amg_coarsening_name(levels->coarsening), levels->operator_complexity, levels->grid_complexity,
            cli_bytes_text((double)bytes_of(levels), text, sizeof text), tess_precision_name(levels->vectors));
-    if (levels->smoother != TESS_AMG_CHEBYSHEV) {
+    if (levels->degree != PLAIN_DEGREE) {
+        printf("%-17s smoothed by %s, degree %d\n", "", tess_amg_smoother_name(levels->smoother), levels->degree);
+    } else if (levels->smoother != TESS_AMG_CHEBYSHEV) {
         printf("%-17s smoothed by %s\n", "", tess_amg_smoother_name(levels->smoother));
     }
     if (levels->coarsening == TESS_AMG_CLASSICAL && levels->split == TESS_AMG_SPLIT_RUGE_STUEBEN) {
@@ -100,8 +104,9 @@ json_t *cli_levels_json(const tess_amg_levels *levels, double factor)
         json_array_append_new(list, level_json(&levels->level[l]));
     }
     return json_pack(
-        "{ss ss ss ss ss so ss si si so so sI sI so so so so so so so so}", "coarsening",
-        tess_amg_coarsening_name(levels->coarsening), "smoother", tess_amg_smoother_name(levels->smoother), "split",
+        "{ss ss si ss ss ss so ss si si so so sI sI so so so so so so so so}", "coarsening",
+        tess_amg_coarsening_name(levels->coarsening), "smoother", tess_amg_smoother_name(levels->smoother), "degree",
+        levels->degree, "split",
         tess_amg_split_name(levels->split), "restriction", tess_amg_restriction_name(levels->restriction),
         "setup_device", tess_device_name(levels->setup_device), "given_up", given_up_json(levels), "vectors",
         tess_precision_name(levels->vectors), "raised", levels->raised, "modes", levels->modes, "operator_complexity",

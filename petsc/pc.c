@@ -404,9 +404,10 @@ static PetscErrorCode view_amg(const tess_precond *m, PetscViewer viewer)
 
     PetscFunctionBegin;
     TessCall(tess_precond_get_levels(m, &levels));
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  %s, %s, operator complexity %.3g\n",
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  %s, %s, operator complexity %.3g, smoothed by %s of degree %d\n",
                                      tess_amg_coarsening_name(levels.coarsening),
-                                     tess_count(levels.count, "level").text, levels.operator_complexity));
+                                     tess_count(levels.count, "level").text, levels.operator_complexity,
+                                     tess_amg_smoother_name(levels.smoother), levels.degree));
     for (int l = 0; l < levels.count; l++) {
         PetscCall(PetscViewerASCIIPrintf(
             viewer, "  level %d: %s, %s, %s\n", l, tess_count(levels.level[l].rows, "row").text,

@@ -427,6 +427,7 @@ typedef struct tess_amg_levels {
     tess_amg_smoother smoother;       /**< what smooths the levels; never AUTO, as the next two */
     tess_amg_split split;             /**< how their unknowns were found; of classical coarsening */
     tess_amg_restriction restriction; /**< how residuals go to coarser levels; of classical coarsening */
+    int degree;                       /**< products of a smoothing with the matrix */
 } tess_amg_levels;
 /** Sets `size`, and all else to zero. */
 TESS_EXPORT void tess_amg_levels_init_sized(tess_amg_levels *levels, size_t size);

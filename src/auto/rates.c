@@ -25,7 +25,7 @@
     .solve_start = 2e-3, .context_start = 120e-3, .sorts = true, .entry = 3e-12, .vector = 2e-11, .start = 8e-6,       \
     .minres_start = 10e-6, .triangle_passes = 2.5, .level = 1e-6, .incomplete_start = 5e-3, .incomplete_entry = 28e-9, \
     .threshold_entry = 560e-9, .inverse_passes = 1.0, .inverse_start = 1e-3, .inverse_entry = 2e-9,                    \
-    .cycle_passes = 12.0, .cycle_start = 1.5e-4, .multigrid_start = 20e-3, .multigrid_row = 5e-9,                      \
+    .cycle_passes = 12.0, .cycle_start = 1.5e-4, .multigrid_start = 14e-3, .multigrid_row = 5e-9,                      \
     .multigrid_entry = 0.25e-9, .direct_unsymmetric = 1.6
 
 static const cost_rates rates[RATES_COUNT] = {

@@ -213,12 +213,9 @@ static amg_matrix_facts facts_of(const oracle_csr *a)
 {
     tess_context *ctx = open_cpu(1);
     tess_matrix *matrix = make_matrix(ctx, a);
-    host_csr rows = {0};
     amg_matrix_facts facts;
 
-    assert_ok(ctx, host_csr_from_matrix(matrix, &rows));
-    amg_find_matrix_facts(&rows, 1, &facts);
-    host_csr_release(ctx, &rows);
+    assert_ok(ctx, amg_find_matrix_facts(matrix, 1, &facts));
     tess_matrix_destroy(matrix);
     tess_context_destroy(ctx);
     return facts;

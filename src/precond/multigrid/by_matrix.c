@@ -3,10 +3,8 @@
 
 #include <math.h>
 
-#include "base/random.h"
+#include "precond/multigrid/device.h"
 
-/* Rows that are looked at. */
-enum { SAMPLE = 4096 };
 /* Measured: docs/results/multigrid.md, "Smoothers by the matrix". Long rows, as in three dimensions, make levels of
    Ruge and Stueben dense and incomplete factors slow. */
 static const double most_in_row = 12.0;
@@ -16,88 +14,84 @@ enum { PLAIN_DEGREE = 2, TWO_STEPS = 4 };
 
 /* ---- facts ---- */
 
-/* a_ij, or 0, in a sorted row. */
-static double entry(const host_csr *a, int64_t i, int64_t j)
-{
-    int64_t low = a->row_ptr[i], high = a->row_ptr[i + 1];
-
-    while (low < high) {
-        const int64_t middle = low + (high - low) / 2;
-
-        if (a->col_ind[middle] == j) { return a->val[middle]; }
-        if (a->col_ind[middle] < j) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return 0.0;
-}
-
-/* Sums over entries off the diagonal. */
-typedef struct entry_sums {
-    double difference, sum;               /* |a_ij - a_ji|, |a_ij + a_ji| */
-    double scaled_difference, scaled_sum; /* with rows divided by the diagonal */
-    double other_sign, all;               /* magnitudes */
-    double scale;                         /* of entries that are multiplied by one another */
-} entry_sums;
-
-static void add_row(const host_csr *a, int64_t i, entry_sums *s)
-{
-    const double own = entry(a, i, i);
-
-    for (int64_t k = a->row_ptr[i]; k < a->row_ptr[i + 1]; k++) {
-        const int64_t j = a->col_ind[k];
-        const double there = a->val[k], back = j == i ? 0.0 : entry(a, j, i), its = entry(a, j, j);
-
-        if (j == i) { continue; }
-        s->difference += fabs(there - back);
-        s->sum += fabs(there + back);
-        s->scaled_difference += fabs(s->scale * there * (s->scale * its) - s->scale * back * (s->scale * own));
-        s->scaled_sum += fabs(s->scale * there * (s->scale * its) + s->scale * back * (s->scale * own));
-        s->all += fabs(there);
-        if ((there > 0.0 && own > 0.0) || (there < 0.0 && own < 0.0)) { s->other_sign += fabs(there); }
-    }
-}
-
-static double largest_of_row(const host_csr *a, int64_t i)
-{
-    double largest = 0.0;
-
-    for (int64_t k = a->row_ptr[i]; k < a->row_ptr[i + 1]; k++) {
-        largest = fmax(largest, fabs(a->val[k]));
-    }
-    return largest;
-}
-
-/* Of few rows all. */
-static int64_t sampled_row(int64_t n, uint64_t seed, int64_t k)
-{
-    return n <= SAMPLE ? k : (int64_t)(tess_random_bits(seed, (uint64_t)k) % (uint64_t)n);
-}
-
 static double ratio(double a, double b)
 {
     return b > 0.0 && isfinite(a / b) ? a / b : 0.0;
 }
 
-void amg_find_matrix_facts(const host_csr *a, uint64_t seed, amg_matrix_facts *facts)
-{
-    const int64_t n = a->nrows, count = n < SAMPLE ? n : SAMPLE;
-    double largest = 0.0;
-    entry_sums s = {0};
+/* What finds the rows' sums: the host, or a GPU. */
+typedef struct sampler {
+    tess_context *ctx;
+    csr_view rows;
+    uint64_t seed;
+    int64_t count; /* of rows */
+} sampler;
 
-    for (int64_t k = 0; k < count; k++) {
-        largest = fmax(largest, largest_of_row(a, sampled_row(n, seed, k)));
+static tess_status find_largest(const sampler *s, double *largest)
+{
+    if (s->ctx->device == TESS_DEVICE_GPU) {
+        return amg_device_ops_of(s->ctx)->sample_largest(s->ctx, &s->rows, s->seed, s->count, largest);
     }
-    s.scale = amg_square_scale(largest);
-    for (int64_t k = 0; k < count; k++) {
-        add_row(a, sampled_row(n, seed, k), &s);
+    for (int64_t k = 0; k < s->count; k++) {
+        largest[k] = amg_sampled_row_largest(&s->rows, amg_sampled_row(s->rows.nrows, s->seed, k));
     }
-    *facts =
-        (amg_matrix_facts){.unsymmetry = fmin(ratio(s.difference, s.sum), ratio(s.scaled_difference, s.scaled_sum)),
-                           .other_sign = ratio(s.other_sign, s.all),
-                           .mean_row = n > 0 ? (double)host_csr_nnz(a) / (double)n : 0.0};
+    return TESS_SUCCESS;
+}
+
+static tess_status find_sums(const sampler *s, double scale, amg_row_sums *sums)
+{
+    if (s->ctx->device == TESS_DEVICE_GPU) {
+        return amg_device_ops_of(s->ctx)->sample_sums(s->ctx, &s->rows, s->seed, scale, s->count, sums);
+    }
+    for (int64_t k = 0; k < s->count; k++) {
+        sums[k] = amg_sample_row(&s->rows, amg_sampled_row(s->rows.nrows, s->seed, k), scale);
+    }
+    return TESS_SUCCESS;
+}
+
+static void add(const amg_row_sums *row, amg_row_sums *all)
+{
+    all->difference += row->difference;
+    all->sum += row->sum;
+    all->scaled_difference += row->scaled_difference;
+    all->scaled_sum += row->scaled_sum;
+    all->other_sign += row->other_sign;
+    all->all += row->all;
+}
+
+static amg_matrix_facts facts_of_sums(const sampler *s, const amg_row_sums *sums)
+{
+    amg_row_sums all = {0};
+
+    for (int64_t k = 0; k < s->count; k++) {
+        add(&sums[k], &all);
+    }
+    return (amg_matrix_facts){.unsymmetry =
+                                  fmin(ratio(all.difference, all.sum), ratio(all.scaled_difference, all.scaled_sum)),
+                              .other_sign = ratio(all.other_sign, all.all),
+                              .mean_row = s->rows.nrows > 0 ? (double)s->rows.nnz / (double)s->rows.nrows : 0.0};
+}
+
+tess_status amg_find_matrix_facts(const tess_matrix *a, uint64_t seed, amg_matrix_facts *facts)
+{
+    const csr_view *rows = &csr_of(a)->view;
+    const sampler s = {a->ctx, *rows, seed, rows->nrows < AMG_SAMPLE ? rows->nrows : AMG_SAMPLE};
+    double *largest = NULL, most = 0.0;
+    amg_row_sums *sums = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_host_allocate(a->ctx, s.count, sizeof *largest, (void **)&largest));
+    TESS_TRY(tess_host_allocate(a->ctx, s.count, sizeof *sums, (void **)&sums));
+    TESS_TRY(find_largest(&s, largest));
+    for (int64_t k = 0; k < s.count; k++) {
+        most = fmax(most, largest[k]);
+    }
+    TESS_TRY(find_sums(&s, amg_square_scale(most), sums));
+    *facts = facts_of_sums(&s, sums);
+cleanup:
+    tess_host_release(a->ctx, largest, s.count, sizeof *largest);
+    tess_host_release(a->ctx, sums, s.count, sizeof *sums);
+    return status;
 }
 
 /* ---- choices ---- */
@@ -213,26 +207,64 @@ static bool leaves_all(const tess_amg_options *o)
            o->restriction == TESS_AMG_RESTRICTION_AUTO;
 }
 
-tess_status amg_choose_by_matrix(const tess_matrix *a, tess_amg_options *o, amg_matrix_kind *kind)
+/* On a GPU, which has no incomplete factors on levels and no split by Ruge and Stueben. One step of damped Jacobi: the
+   eigenvalues of strong convection are not real, and polynomials of a higher degree are large there. */
+static void choose_on_device(amg_matrix_kind kind, tess_amg_options *o)
+{
+    if (kind == AMG_MATRIX_STRONG_CONVECTION && o->degree == PLAIN_DEGREE) { o->degree = 1; }
+}
+
+/* The coarsening that a matrix gets: classical or another. */
+static tess_status takes_classical(const tess_matrix *a, const tess_amg_options *o, bool *classical)
 {
     host_csr rows = {0};
+    const amg_coarsening *coarsening = NULL;
+    int block = 0;
+    tess_status status = TESS_SUCCESS;
+
+    if (a->ctx->device == TESS_DEVICE_GPU) {
+        status = amg_device_choose_coarsening(a->ctx, o, a, &coarsening, &block);
+    } else {
+        TESS_TRY(host_csr_from_matrix(a, &rows));
+        coarsening = amg_choose_coarsening(o, &rows);
+    }
+    *classical = coarsening == &amg_classical;
+cleanup:
+    host_csr_release(a->ctx, &rows);
+    return status;
+}
+
+/* Of a matrix whose rows can be looked at. */
+static tess_status choose_by_rows(const tess_matrix *a, tess_amg_options *o, amg_matrix_kind *kind)
+{
     amg_matrix_facts facts;
     tess_amg_options without_modes = *o;
+    bool classical = false;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(amg_find_matrix_facts(a, o->seed, &facts));
+    if (facts.unsymmetry >= some_convection) { without_modes.modes = 0; } /* none are found */
+    TESS_TRY(takes_classical(a, &without_modes, &classical));
+    if (!classical) { return TESS_SUCCESS; }
+    *kind = amg_kind_of(&facts);
+    if (without_modes.modes != o->modes && *kind != AMG_MATRIX_PLAIN) { o->modes = 0; }
+    if (a->ctx->device == TESS_DEVICE_GPU) {
+        choose_on_device(*kind, o);
+    } else {
+        choose(*kind, o);
+    }
+cleanup:
+    return status;
+}
+
+tess_status amg_choose_by_matrix(const tess_matrix *a, tess_amg_options *o, amg_matrix_kind *kind)
+{
+    const bool readable = a->ctx->device == TESS_DEVICE_CPU || (amg_device_ops_of(a->ctx) && device_csr_takes(a));
     tess_status status = TESS_SUCCESS;
 
     *kind = AMG_MATRIX_PLAIN;
-    if (leaves_all(o) && a->ctx->device == TESS_DEVICE_CPU && !a->is_complex && a->nrows > o->coarsest) {
-        TESS_TRY(host_csr_from_matrix(a, &rows));
-        amg_find_matrix_facts(&rows, o->seed, &facts);
-        if (facts.unsymmetry >= some_convection) { without_modes.modes = 0; } /* none are found */
-        if (amg_choose_coarsening(&without_modes, &rows) == &amg_classical) {
-            *kind = amg_kind_of(&facts);
-            if (without_modes.modes != o->modes && *kind != AMG_MATRIX_PLAIN) { o->modes = 0; }
-            choose(*kind, o);
-        }
-    }
+    if (leaves_all(o) && readable && !a->is_complex && a->nrows > o->coarsest) { TESS_TRY(choose_by_rows(a, o, kind)); }
     amg_choose_plainly(o);
 cleanup:
-    host_csr_release(a->ctx, &rows);
     return status;
 }

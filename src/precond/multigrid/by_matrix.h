@@ -20,12 +20,14 @@ typedef enum amg_matrix_kind {
     AMG_MATRIX_STRONG_CONVECTION = 3 /* little diffusion */
 } amg_matrix_kind;
 
-void amg_find_matrix_facts(const host_csr *a, uint64_t seed, amg_matrix_facts *facts);
+/* Of a matrix in CSR on a host or a GPU, which find the same up to rounding. Errors: memory. */
+tess_status amg_find_matrix_facts(const tess_matrix *a, uint64_t seed, amg_matrix_facts *facts);
 amg_matrix_kind amg_kind_of(const amg_matrix_facts *facts);
 
 /*
- * Fills what is auto of smoother, split and restriction. The matrix decides where all three are auto, it is on a host,
- * and classical coarsening takes it; *kind says how. Else the plain choice, or what goes with those that are given.
+ * Fills what is auto of smoother, split and restriction. The matrix decides where all three are auto and classical
+ * coarsening takes it; *kind says how. Else the plain choice, or what goes with those that are given. On a GPU
+ * convection chooses the degree of the smoother, and its levels are plain otherwise.
  */
 tess_status amg_choose_by_matrix(const tess_matrix *a, tess_amg_options *options, amg_matrix_kind *kind);
 /* The choice without a look at the matrix. */

@@ -9,6 +9,7 @@
 #include "matrix/device_csr.h"
 #include "precond/multigrid/cycle/cycle.h"
 #include "precond/multigrid/cycle/store.h"
+#include "precond/multigrid/sampled_rows.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -136,6 +137,11 @@ typedef struct amg_device_ops {
                                     const amg_device_scale *scale, uint64_t seed, amg_device_tridiagonal *found);
     tess_status (*read_spectra)(tess_context *ctx, int count, const struct amg_device_level *level,
                                 const amg_device_tridiagonal *found, double *largest);
+    /* Of the rows amg_sampled_row(n, seed, k), k < count, to arrays of the host: as amg_sampled_row_largest, and
+       as amg_sample_row. */
+    tess_status (*sample_largest)(tess_context *ctx, const csr_view *a, uint64_t seed, int64_t count, double *largest);
+    tess_status (*sample_sums)(tess_context *ctx, const csr_view *a, uint64_t seed, double scale, int64_t count,
+                               amg_row_sums *sums);
 } amg_device_ops;
 
 const amg_device_ops *amg_device_gpu_ops(void);
@@ -162,6 +168,9 @@ typedef struct amg_device {
     struct amg_device_node_level *nodes; /* of aggregation, max_levels of them; NULL: classical */
 } amg_device;
 
+/* By the rule of amg_choose_coarsening; *block: the unknowns of a node. */
+tess_status amg_device_choose_coarsening(tess_context *ctx, const tess_amg_options *o, const tess_matrix *a,
+                                         const amg_coarsening **coarsening, int *block);
 /* Builds the levels if the device has a way to do so; else h->device stays NULL. Close it also after a failure. */
 tess_status amg_device_build(amg_hierarchy *h, const tess_matrix *a);
 tess_status amg_device_renew(amg_hierarchy *h, const tess_matrix *a);

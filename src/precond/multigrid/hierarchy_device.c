@@ -300,10 +300,9 @@ static bool is_taken(const amg_hierarchy *h, const tess_matrix *a)
            o->restriction != TESS_AMG_RESTRICTION_AIR;
 }
 
-/* By the rule of amg_choose_coarsening; *block: the unknowns of a node. */
-static tess_status choose(const amg_hierarchy *h, const tess_matrix *a, const amg_coarsening **coarsening, int *block)
+tess_status amg_device_choose_coarsening(tess_context *ctx, const tess_amg_options *o, const tess_matrix *a,
+                                         const amg_coarsening **coarsening, int *block)
 {
-    const tess_amg_options *o = &h->options;
     device_csr finest = {0};
     tess_status status = TESS_SUCCESS;
 
@@ -311,7 +310,7 @@ static tess_status choose(const amg_hierarchy *h, const tess_matrix *a, const am
     *coarsening = &amg_classical;
     if (o->coarsening == TESS_AMG_CLASSICAL) { return TESS_SUCCESS; }
     device_csr_borrow(a, &finest);
-    if (*block == 0) { TESS_TRY(amg_device_ops_of(h->ctx)->find_block_size(h->ctx, &finest, block)); }
+    if (*block == 0) { TESS_TRY(amg_device_ops_of(ctx)->find_block_size(ctx, &finest, block)); }
     if (o->coarsening == TESS_AMG_PLAIN) {
         *coarsening = &amg_plain;
     } else if (o->coarsening == TESS_AMG_AGGREGATION || o->near_nullspace || o->modes > 0 || *block > 1) {
@@ -334,7 +333,7 @@ tess_status amg_device_build(amg_hierarchy *h, const tess_matrix *a)
     tess_status status = TESS_SUCCESS;
 
     if (!is_taken(h, a)) { return TESS_SUCCESS; }
-    TESS_TRY(choose(h, a, &coarsening, &block));
+    TESS_TRY(amg_device_choose_coarsening(h->ctx, &h->options, a, &coarsening, &block));
     if (coarsening == &amg_classical && (h->options.truncation < 1 || h->options.truncation > AMG_DEVICE_TRUNCATION)) {
         return TESS_SUCCESS; /* rows of P are too long */
     }

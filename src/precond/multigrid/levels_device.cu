@@ -362,7 +362,9 @@ extern "C" const amg_device_ops *amg_device_gpu_ops(void)
                                          read_extremes,
                                          amg_device_store_again,
                                          amg_device_estimate_spectra,
-                                         amg_device_read_spectra};
+                                         amg_device_read_spectra,
+                                         amg_device_sample_largest,
+                                         amg_device_sample_sums};
 
     return &table;
 }

@@ -227,7 +227,7 @@ static void check_choice(tess_precond *m)
     bool large = false;
     tess_status status = TESS_SUCCESS;
 
-    if (own->kind < AMG_MATRIX_CONVECTION) { return; }
+    if (own->kind < AMG_MATRIX_CONVECTION || own->hierarchy.device) { return; } /* a GPU's levels are plain */
     TESS_TRY(amg_measure_factor(&own->cycle, m->matrix, &factor));
     large = amg_operator_complexity(&own->cycle) > MOST_FOR_CONVECTION;
     if ((factor <= GOOD_FACTOR && !large) || amg_predict_bytes(m->matrix) > tess_spare_memory()) { return; }
@@ -259,7 +259,9 @@ static tess_status build_levels(tess_precond *m)
 
     h->options = own->asked;
     TESS_TRY(amg_choose_by_matrix(m->matrix, &h->options, &own->kind));
-    if (own->kind >= AMG_MATRIX_CONVECTION) { h->most_entries = END_FOR_CONVECTION; }
+    if (own->kind >= AMG_MATRIX_CONVECTION && m->ctx->device == TESS_DEVICE_CPU) {
+        h->most_entries = END_FOR_CONVECTION;
+    }
     status = amg_hierarchy_build(h, m->matrix);
     if (status == TESS_SUCCESS) { status = open_cycle(m); }
     if ((status != TESS_SINGULAR && !h->too_large) || own->kind == AMG_MATRIX_PLAIN) { goto cleanup; }
@@ -631,6 +633,7 @@ static void levels(const tess_precond *m, tess_amg_levels *out)
     out->smoother = own->hierarchy.options.smoother;
     out->split = own->hierarchy.options.split;
     out->restriction = own->hierarchy.options.restriction;
+    out->degree = own->hierarchy.options.degree;
     out->coarsening_seconds = own->hierarchy.coarsening_seconds;
     out->product_seconds = own->hierarchy.product_seconds;
     out->storing_seconds = c->storing_seconds;

@@ -69,6 +69,10 @@ tess_status amg_device_estimate_spectra(tess_context *ctx, int count, const amg_
                                         const amg_device_scale *scale, uint64_t seed, amg_device_tridiagonal *found);
 tess_status amg_device_read_spectra(tess_context *ctx, int count, const amg_device_level *level,
                                     const amg_device_tridiagonal *found, double *largest);
+tess_status amg_device_sample_largest(tess_context *ctx, const csr_view *a, uint64_t seed, int64_t count,
+                                      double *largest);
+tess_status amg_device_sample_sums(tess_context *ctx, const csr_view *a, uint64_t seed, double scale, int64_t count,
+                                   amg_row_sums *sums);
 }
 
 #endif

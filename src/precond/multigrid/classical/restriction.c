@@ -2,6 +2,7 @@
 #include "precond/multigrid/classical/restriction.h"
 
 #include <math.h>
+#include <omp.h>
 #include <string.h>
 
 #include "matrix/host_csr_rows.h"
@@ -237,26 +238,19 @@ static void restrict_row_again(const host_csr *a, int64_t i, local_system *s, in
 
 tess_status amg_restrict_again(tess_context *ctx, const amg_interpolation *to, const int32_t *list, host_csr *r)
 {
+    const int threads = r->nrows > SERIAL ? ctx->threads : 1;
+    local_system *system = NULL; /* of each thread: memory of a context is for one at a time */
     tess_status status = TESS_SUCCESS;
 
-#pragma omp parallel num_threads(ctx->threads) if (r->nrows > SERIAL)
-    {
-        local_system *s = NULL;
-        const tess_status own = tess_host_allocate(ctx, 1, sizeof *s, (void **)&s);
+    TESS_TRY(tess_host_allocate(ctx, threads, sizeof *system, (void **)&system));
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int64_t row = 0; row < r->nrows; row++) {
+        const int64_t first = r->row_ptr[row], count = r->row_ptr[row + 1] - first;
 
-        if (own != TESS_SUCCESS) {
-#pragma omp atomic write
-            status = own;
-        }
-#pragma omp barrier
-#pragma omp for schedule(static)
-        for (int64_t row = 0; row < r->nrows; row++) {
-            const int64_t first = r->row_ptr[row], count = r->row_ptr[row + 1] - first;
-
-            if (s) { restrict_row_again(to->a, list[row], s, count, r->col_ind + first, r->val + first); }
-        }
-        tess_host_release(ctx, s, 1, sizeof *s);
+        restrict_row_again(to->a, list[row], &system[omp_get_thread_num()], count, r->col_ind + first, r->val + first);
     }
+cleanup:
+    tess_host_release(ctx, system, threads, sizeof *system);
     return status;
 }
 

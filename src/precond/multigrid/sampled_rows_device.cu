@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rows that choose smoother and degree, on a GPU: a thread for each of them. */
+#include "precond/multigrid/passes_device.cuh"
+#include "precond/multigrid/sampled_rows.h"
+
+namespace {
+
+__global__ void __launch_bounds__(GPU_BLOCK)
+    largest_kernel(const csr_view a, uint64_t seed, int64_t count, double *largest)
+{
+    for (int64_t k = first_thread(); k < count; k += all_threads()) {
+        largest[k] = amg_sampled_row_largest(&a, amg_sampled_row(a.nrows, seed, k));
+    }
+}
+
+__global__ void __launch_bounds__(GPU_BLOCK)
+    sums_kernel(const csr_view a, uint64_t seed, double scale, int64_t count, amg_row_sums *sums)
+{
+    for (int64_t k = first_thread(); k < count; k += all_threads()) {
+        sums[k] = amg_sample_row(&a, amg_sampled_row(a.nrows, seed, k), scale);
+    }
+}
+
+} // namespace
+
+tess_status amg_device_sample_largest(tess_context *ctx, const csr_view *a, uint64_t seed, int64_t count,
+                                      double *largest)
+{
+    gpu_scope scope(ctx);
+    double *found = nullptr;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_device_allocate(ctx, count, sizeof *found, reinterpret_cast<void **>(&found)));
+    largest_kernel<<<gpu_grid(ctx, count, AMG_SAMPLE / GPU_BLOCK), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(*a, seed, count,
+                                                                                                       found);
+    TESS_TRY(gpu_check_launch(ctx, "the largest entries of rows"));
+    status = ctx->backend->download(ctx, largest, found, static_cast<size_t>(count) * sizeof *found);
+cleanup:
+    tess_device_release(ctx, found, count, sizeof *found);
+    return status;
+}
+
+tess_status amg_device_sample_sums(tess_context *ctx, const csr_view *a, uint64_t seed, double scale, int64_t count,
+                                   amg_row_sums *sums)
+{
+    gpu_scope scope(ctx);
+    amg_row_sums *found = nullptr;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_device_allocate(ctx, count, sizeof *found, reinterpret_cast<void **>(&found)));
+    sums_kernel<<<gpu_grid(ctx, count, AMG_SAMPLE / GPU_BLOCK), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(*a, seed, scale,
+                                                                                                    count, found);
+    TESS_TRY(gpu_check_launch(ctx, "sums of rows"));
+    status = ctx->backend->download(ctx, sums, found, static_cast<size_t>(count) * sizeof *found);
+cleanup:
+    tess_device_release(ctx, found, count, sizeof *found);
+    return status;
+}
