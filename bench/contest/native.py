@@ -63,8 +63,8 @@ class Hypre(Native):
     """ParCSR solvers; on a GPU the choices are those that hypre's manual names for it, on a host hypre's defaults."""
 
     PARCSR = 5555
-    # BoomerAMG: PMIS, extended+i with 4 entries a row; smoothers l1-Jacobi (18) and Chebyshev (16). By default HMIS, and
-    # l1-Gauss-Seidel, forward before and backward after.
+    # BoomerAMG: PMIS, extended+i with 4 entries a row; smoothers l1-Jacobi (18) and Chebyshev (16).
+    # hypre's defaults: HMIS, and l1-Gauss-Seidel, forward before and backward after.
     AMG_ON_GPU = {"CoarsenType": 8, "InterpType": 6, "PMaxElmts": 4, "RelaxType": 18}
     SETTINGS = {
         "cg-amg": ("PCG", "amg", {}), "cg-amg-chebyshev": ("PCG", "amg", {"RelaxType": 16}),

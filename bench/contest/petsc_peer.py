@@ -9,7 +9,7 @@ HOW = """PETSc with hypre and MUMPS: Debian's python3-petsc4py with python3-scip
   contest.py --python-of petsc=/usr/bin/python3 --python-of petsc-mpi=/usr/bin/python3
 """
 GMRES = "-ksp_type gmres -ksp_pc_side right -ksp_gmres_restart 50 "
-MUMPS = " -ksp_type preonly -pc_factor_mat_solver_type mumps -mat_mumps_icntl_14 100"  # room for pivots, as advised
+MUMPS = " -ksp_type preonly -pc_factor_mat_solver_type mumps -mat_mumps_icntl_14 400"  # room for pivots
 CHOLESKY, LU = "-pc_type cholesky" + MUMPS, "-pc_type lu" + MUMPS
 
 
