@@ -7,6 +7,7 @@
     report.py goals.json --json summary.json             means and goals as JSON too
     report.py plot speedup formats.json -o out/speedup   a picture: see report.py plot --help
     report.py readme FOLDER/*.json                       the README's table, from what bench/readme.sh wrote
+    report.py contest host.jsonl                         libraries beside each other, from what contest.py wrote
 
 Goals are read from bench/goals.json and bench/papers/goals.json. The exit code is 1 where a run reports a failure or a
 false convergence; goals that are not reached do not change it.
@@ -22,7 +23,7 @@ GOALS = (FOLDER / "goals.json", FOLDER / "papers" / "goals.json")
 sys.path[:0] = [str(FOLDER), str(FOLDER / "papers")]
 
 import paper_tables
-from reporting import goals, readme, records, tables
+from reporting import contest, goals, readme, records, tables
 
 
 def parse(arguments):
@@ -42,6 +43,8 @@ def main(arguments):
         return plots.main(arguments[1:])
     if arguments[:1] == ["readme"]:
         return readme.main(arguments[1:])
+    if arguments[:1] == ["contest"]:
+        return contest.main(arguments[1:])
     options = parse(arguments)
     wanted = goals.load(*([options.goals] if options.goals else GOALS))
     summary, bad = [], False

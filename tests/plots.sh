@@ -7,7 +7,7 @@ for python in python3 /usr/bin/python3; do
     if "$python" -c 'import matplotlib' 2>/dev/null; then
         work=$(mktemp -d)
         trap 'rm -rf "$work"' EXIT
-        cp "$root"/tests/plots/*.json "$root"/tests/plots/*.csv "$work" || exit 1
+        cp "$root"/tests/plots/*.{json,jsonl,csv} "$work" || exit 1
         "$python" "$root/tests/plots/make_wave.py" "$work" || exit 1
         "$python" "$root/bench/report.py" plot --self-test "$work"
         exit

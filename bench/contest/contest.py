@@ -4,35 +4,44 @@
 Solves of other libraries and ours on the same systems, each at its recommended settings, each in a process of its own.
 
     contest.py --device cpu --json host.jsonl                              all that is found, on the problems of a host
+    contest.py --matrices FOLDER --problems real                           the twelve real matrices in problems.py
     contest.py --problems laplace3d:64,FILE.mtx --peers 'tessera,hypre:*'  some
-    contest.py --list                                                      what is found, with versions
+    contest.py --problems laplace3d:40 --rhs 32                            of libraries that take several b
+    contest.py --list                                                      what is found
 
 b = A x, x0 = 0, to --rtol of ||b|| in the 2-norm. Matrix, b and x are where the library computes. `cold` is the first
 set-up and solve of the process, after the device is awake; `warm` the median of later ones, each with its set-up. The
-residual is computed here in FP64 from x, and decides: `claimed` is what the library says of itself. Joules are those
-of a second or more of warm solves. A library's failure is a record too. None of the peers is part of this repository;
---how says where to get them.
+residual is computed here in FP64 from x, and decides; of several right-hand sides the worst counts. `claimed` is what
+the library says of itself, null where it was told no tolerance in this norm. A setting that stops by another norm gets
+the largest power of ten times --rtol that meets it, `rtol_given`. All get --threads threads; where other programs run
+too, OMP_WAIT_POLICY=passive keeps these from waiting for one another. Joules are those of --joules seconds or more of
+warm solves. A library's failure and a matrix that is not there are records too. None of the peers is part of this
+repository; --how says where to get them. `bench/report.py contest host.jsonl` makes tables.
 """
 import argparse
 import datetime
 import fnmatch
 import json
+import os
 import pathlib
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+import traceback
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import energy
 import libraries
 import problems
+from base import norm
 
-ON_A_HOST = ("laplace3d:40,laplace3d27:32,jump3d:24,anisotropic2d:200:0.001:30,elasticity3d:12,recirc2d:200:1:0.01,"
-             "bentpipe2d:150,stokes2d:82")
-ON_A_GPU = ("laplace3d:64,laplace3d:150,laplace3d:256,laplace3d27:128,jump3d:48,anisotropic2d:600:0.001:30,"
-            "elasticity3d:24,elasticity3d:48,convdiff3d:100,recirc2d:600:1:0.01,stokes2d:208,stokes3d:37")
+ON_A_HOST = ("laplace3d:40", "laplace3d27:32", "jump3d:24", "anisotropic2d:200:0.001:30", "elasticity3d:12",
+             "recirc2d:200:1:0.01", "bentpipe2d:150", "stokes2d:82")
+ON_A_GPU = ("laplace3d:64", "laplace3d:150", "laplace3d:256", "laplace3d27:128", "jump3d:48",
+            "anisotropic2d:600:0.001:30", "elasticity3d:24", "elasticity3d:48", "convdiff3d:100", "recirc2d:600:1:0.01",
+            "stokes2d:208", "stokes3d:37")
 TOLERANCE_OF_CHECK = 1.0 + 1e-6  # of the residual computed here beside the library's own
 
 
@@ -47,12 +56,23 @@ def solve_once(solver):
     return middle - begin, time.perf_counter() - middle
 
 
+def first_solve(solver, residual_of):
+    """Its times, and the tolerance that a setting got which stops by another norm."""
+    times = solve_once(solver)
+    rtol, least = solver.rtol, 1e-4 * solver.rtol
+    while (solver.setting in solver.OTHER_NORM and solver.rtol > least
+           and solver.agreed(residual_of(solver.answer()) > rtol)):
+        solver.rtol *= 0.1
+        times = solve_once(solver)
+    return times
+
+
 def measure_energy(solver, meter, least):
     """Joules of a set-up and solve, by as many as take `least` seconds."""
     before, begin, count = meter.read(), time.perf_counter(), 0
-    if before is None:
+    if solver.agreed(before is None):
         return None
-    while time.perf_counter() - begin < least:
+    while solver.agreed(time.perf_counter() - begin < least):
         solve_once(solver)
         count += 1
     return (meter.read() - before) / count
@@ -61,53 +81,86 @@ def measure_energy(solver, meter, least):
 def run_one(options):
     """One contestant on one problem; prints its record."""
     problem = problems.Problem(options.problem)
+
+    def residual_of(x):
+        columns = [x] if x.ndim == 1 else x.T
+        return max(float(norm(b - problem.matrix @ own) / norm(b)) for b, own in zip(problem.columns(), columns))
+
     record = {"problem": problem.name, "n": problem.n, "nnz": int(problem.matrix.nnz), "kind": problem.kind,
-              "contestant": options.one, "device": options.device, "rtol": options.rtol}
+              "contestant": options.one, "device": options.device, "rtol": options.rtol, "rhs": options.rhs}
     solver = libraries.make(options.one, problem, options)
     record["version"] = solver.version
     solver.wait()
-    record["cold"] = solve_once(solver)
+    record["cold"] = first_solve(solver, residual_of)
+    if solver.rtol != options.rtol:
+        record["rtol_given"] = solver.rtol
     warm, begin = [], time.perf_counter()
-    while len(warm) < options.repeat and (not warm or time.perf_counter() - begin < options.seconds):
+    while solver.agreed(len(warm) < options.repeat and (not warm or time.perf_counter() - begin < options.seconds)):
         warm.append(solve_once(solver))
     middle = statistics.median(sum(pair) for pair in warm)
     record["warm"] = min(warm, key=lambda pair: abs(sum(pair) - middle))
-    x = solver.answer()
-    residual = float(libraries.norm(problem.b - problem.matrix @ x) / libraries.norm(problem.b))
-    record.update(iterations=solver.iterations, claimed=bool(solver.claimed), residual=residual,
+    residual = residual_of(solver.answer())
+    record.update(iterations=solver.iterations, claimed=solver.claimed, residual=residual,
                   solved=bool(residual <= options.rtol * TOLERANCE_OF_CHECK), choice=solver.choice)
-    record["false_claim"] = record["claimed"] and not record["solved"]
+    record["false_claim"] = record["claimed"] is True and not record["solved"]
     if record["solved"] and options.joules > 0.0:
         record["joules"] = measure_energy(solver, energy.Meter(options.device == "cuda"), options.joules)
-    print("RECORD " + json.dumps(record), flush=True)
+    if solver.is_first:
+        print("RECORD " + json.dumps(record), flush=True)
+
+
+def run_or_tell(options):
+    """An exception ends the process at once: another one of the same contestant may wait for it."""
+    try:
+        run_one(options)
+    except Exception as error:  # whatever a library raises is its record
+        print("FAILURE " + json.dumps("".join(traceback.format_exception_only(error)).strip()), flush=True)
+        os._exit(1)
 
 
 def describe(record):
     if "failure" in record:
-        return record["failure"].splitlines()[-1][:100] if record["failure"] else "no word"
+        lines = [line for line in record["failure"].splitlines() if any(map(str.isalpha, line))]
+        return lines[-1].strip()[:100] if lines else "no word"
     times = "cold {:.4g} + {:.4g} s, warm {:.4g} + {:.4g}".format(*record["cold"], *record["warm"])
     word = "solved" if record["solved"] else "FALSE CLAIM" if record["false_claim"] else "not solved"
     joules = "" if record.get("joules") is None else f", {record['joules']:.3g} J"
     return f"{times}, {record['iterations']} it, {record['residual']:.1e} {word}{joules}"
 
 
+def run_for(command, environment, limit):
+    """Exit status, stdout and stderr; the status is None where it was not done in time."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment) as child:
+        try:
+            out, err = child.communicate(timeout=limit)
+            return child.returncode, out, err
+        except subprocess.TimeoutExpired:
+            child.terminate()  # mpiexec ends its processes then
+        try:
+            child.communicate(timeout=10)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            child.communicate()
+        return None, "", ""
+
+
 def run_in_process(name, contestant, path, options):
-    command = [options.python.get(contestant.split(":")[0], sys.executable), __file__, "--one", contestant,
-               "--problem", str(path), "--device", options.device, "--rtol", repr(options.rtol),
-               "--repeat", str(options.repeat), "--seconds", str(options.seconds), "--joules", str(options.joules)]
-    for library, place in options.libraries.items():
-        command += ["--library", f"{library}={place}"]
-    failure = None
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=options.limit, check=False)
-        for line in done.stdout.splitlines():
-            if line.startswith("RECORD "):
-                return json.loads(line[7:])
-        failure = done.stderr.strip() or f"exit {done.returncode}"
-    except subprocess.TimeoutExpired:
-        failure = f"not done in {options.limit} s"
+    library = contestant.split(":")[0]
+    begin, environment = libraries.launcher(library, options)
+    command = [*begin, libraries.python_of(library, options), __file__, "--one", contestant, "--problem", str(path)]
+    for word in ("device", "rtol", "rhs", "repeat", "seconds", "joules"):
+        command += ["--" + word, str(getattr(options, word))]
+    for key, place in options.libraries.items():
+        command += ["--library", f"{key}={place}"]
+    code, out, err = run_for(command, environment, options.limit)
+    failure = f"not done in {options.limit:g} s" if code is None else err.strip() or f"exit {code}"
+    for word, _, text in (line.partition(" ") for line in out.splitlines()):
+        if word == "RECORD":
+            return json.loads(text)
+        if word == "FAILURE":
+            failure = json.loads(text)
     return {"problem": name, "contestant": contestant, "device": options.device, "rtol": options.rtol,
-            "failure": failure[-400:]}
+            "rhs": options.rhs, "failure": failure[-400:]}
 
 
 def commit_here():
@@ -123,23 +176,39 @@ def chosen_of(kind, options):
             if any(fnmatch.fnmatchcase(name, p) or fnmatch.fnmatchcase(name.split(":")[0], p) for p in patterns)]
 
 
+def names_of(options):
+    """The problems: `host`, `gpu` and `real` stand for those of problems.py."""
+    groups = {"host": ON_A_HOST, "gpu": ON_A_GPU, "real": tuple(problems.REAL)}
+    asked = options.problems or ("gpu" if options.device == "cuda" else "host") + (",real" if options.matrices else "")
+    return [name for word in asked.split(",") for name in groups.get(word, (word,))]
+
+
 def run_all(options):
-    names = options.problems or (ON_A_GPU if options.device == "cuda" else ON_A_HOST)
     head = {"program": "contest.py", "commit": options.commit or commit_here(), "device": options.device,
-            "hardware": libraries.hardware(options.device),
+            "hardware": libraries.hardware(options.device), "threads": options.threads, "rhs": options.rhs,
+            "omp_wait_policy": os.environ.get("OMP_WAIT_POLICY", "not set"),
             "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")}
     out = open(options.json, "a", encoding="utf-8") if options.json else None
     print(json.dumps(head), file=out, flush=True)
+
+    def keep(record):
+        if out:
+            print(json.dumps(record), file=out, flush=True)
+
     with tempfile.TemporaryDirectory() as folder:
-        for name in names.split(","):
-            path = problems.make(name, folder)
+        for name in names_of(options):
+            try:
+                path = problems.make(name, folder, options.rhs, options.matrices)
+            except (OSError, ValueError, RuntimeError) as error:  # ts.TesseraError is a RuntimeError
+                print(f"{name}: skipped: {error}", flush=True)
+                keep({"problem": name, "device": options.device, "rhs": options.rhs, "skipped": str(error)})
+                continue
             problem = problems.Problem(path)
             print(f"{problem.name}: {problem.n:,} unknowns, {problem.kind}", flush=True)
             for contestant in chosen_of(problem.kind, options):
                 record = run_in_process(problem.name, contestant, path, options)
                 print(f"  {contestant:<28} {describe(record)}", flush=True)
-                if out:
-                    print(json.dumps(record), file=out, flush=True)
+                keep(record)
             path.unlink()
 
 
@@ -149,7 +218,11 @@ def pairs(items):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--problems", help="names of the gallery and files, with commas")
+    parser.add_argument("--problems", help="names of the gallery and files, with commas; host, gpu, real")
+    parser.add_argument("--matrices", help="the folder of the real matrices, NAME.mtx.gz")
+    parser.add_argument("--rhs", type=int, default=1, help="right-hand sides (1)")
+    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)),
+                        help="threads of each contestant (the cores)")
     parser.add_argument("--peers", default="*", help="libraries or LIBRARY:SETTING, patterns with commas")
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--rtol", type=float, default=1e-8)
@@ -157,7 +230,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=10.0, help="no new warm solve after so long (10)")
     parser.add_argument("--joules", type=float, default=0.0, help="seconds of solves to take the energy of (0: none)")
     parser.add_argument("--limit", type=float, default=120.0, help="seconds for a contestant on a problem (120)")
-    parser.add_argument("--library", action="append", help="NAME=FILE: hypre, amgx")
+    parser.add_argument("--library", action="append", help="NAME=FILE: hypre, amgx, amgcl")
     parser.add_argument("--python-of", action="append", help="NAME=FILE: the Python that has this library")
     parser.add_argument("--json", help="append records to this file")
     parser.add_argument("--commit", help="where git cannot say")
@@ -170,7 +243,7 @@ def main():
     if options.how:
         print(libraries.HOW, end="")
     elif options.one:
-        run_one(options)
+        run_or_tell(options)
     elif options.list:
         for kind in (problems.SPD, problems.SYMMETRIC, problems.UNSYMMETRIC):
             print(f"{kind}: " + ", ".join(chosen_of(kind, options)))

@@ -1,20 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Contestants whose library is in C, called by ctypes: hypre and AmgX, built for one process without MPI."""
+"""Contestants whose library is in C, called by ctypes: hypre, AmgX and AMGCL, built for one process without MPI."""
 import ctypes
 
 import numpy as np
 
-from problems import SPD, SYMMETRIC, UNSYMMETRIC
+from base import MOST, Solver
+from problems import SPD, SYMMETRIC, UNSYMMETRIC, rigid_body_modes
 
-MOST = 2000
 HOW = """hypre, into $PREFIX (no MPI; device memory from CUDA's pools):
   git clone https://github.com/hypre-space/hypre && cd hypre/src
   ./configure --without-MPI --with-cuda --with-gpu-arch=90 --enable-shared --enable-device-malloc-async \\
       --without-umpire --disable-fortran --prefix=$PREFIX && make -j install
   contest.py --library hypre=$PREFIX/lib/libHYPRE.so
+hypre for a host:
+  cmake -S hypre/src -B hypre-host -DCMAKE_BUILD_TYPE=Release -DHYPRE_ENABLE_MPI=OFF -DHYPRE_ENABLE_OPENMP=ON \\
+      -DBUILD_SHARED_LIBS=ON -DCMAKE_INSTALL_PREFIX=$PREFIX && cmake --build hypre-host -j --target install
 AmgX:
   git clone --recursive https://github.com/NVIDIA/AMGX && cmake -S AMGX -B amgx -DCMAKE_NO_MPI=ON -DCUDA_ARCH=90
   cmake --build amgx -j --target amgxsh      # contest.py --library amgx=amgx/libamgxsh.so
+AMGCL (Debian: libboost-dev):
+  git clone https://github.com/ddemidov/amgcl
+  g++ -O3 -march=native -DNDEBUG -fopenmp -shared -fPIC -I amgcl amgcl/lib/amgcl.cpp -o libamgcl.so
+  contest.py --library amgcl=$PWD/libamgcl.so
 """
 
 
@@ -29,15 +36,14 @@ def pointer(array):
     return ctypes.c_void_p(array.data.ptr if hasattr(array.data, "ptr") else array.ctypes.data)
 
 
-class Native:
-    """As libraries.Solver, for arrays that lie on the device."""
+class Native(Solver):
+    """A library by ctypes, for arrays that lie on the device; without one, on the host."""
 
-    iterations, claimed, choice = 0, False, None
+    MANY, ON_A_HOST, ON_A_GPU = False, True, True
 
     def __init__(self, path, problem, setting, options):
-        self.handle, self.problem, self.setting, self.rtol = ctypes.CDLL(path), problem, setting, options.rtol
-        self.on_gpu = options.device == "cuda"
-        self.array = np.asarray
+        super().__init__(problem, setting, options)
+        self.handle, self.array = ctypes.CDLL(path), np.asarray
         if self.on_gpu:
             import cupy
             self.array = cupy.asarray
@@ -54,11 +60,12 @@ class Native:
 # ---- hypre ----
 
 class Hypre(Native):
-    """ParCSR solvers; the choices are those that hypre's manual names for GPUs."""
+    """ParCSR solvers; on a GPU the choices are those that hypre's manual names for it, on a host hypre's defaults."""
 
     PARCSR = 5555
-    # BoomerAMG: PMIS, extended+i with 4 entries a row; smoothers l1-Jacobi (18) and Chebyshev (16)
-    AMG = {"MaxIter": 1, "CoarsenType": 8, "InterpType": 6, "PMaxElmts": 4, "RelaxType": 18}
+    # BoomerAMG: PMIS, extended+i with 4 entries a row; smoothers l1-Jacobi (18) and Chebyshev (16).
+    # hypre's defaults: HMIS, and l1-Gauss-Seidel, forward before and backward after.
+    AMG_ON_GPU = {"CoarsenType": 8, "InterpType": 6, "PMaxElmts": 4, "RelaxType": 18}
     SETTINGS = {
         "cg-amg": ("PCG", "amg", {}), "cg-amg-chebyshev": ("PCG", "amg", {"RelaxType": 16}),
         "cg-amg-aggressive": ("PCG", "amg", {"RelaxType": 16, "AggNumLevels": 1, "AggInterpType": 7}),
@@ -80,7 +87,7 @@ class Hypre(Native):
         if self.on_gpu:
             self.call("HYPRE_SetMemoryLocation", 1)
             self.call("HYPRE_SetExecutionPolicy", 1)
-        n, matrix = problem.n, problem.matrix
+        n, matrix = problem.n, problem.with_diagonal()
         self.rows = self.array(np.arange(n, dtype=np.int32))
         self.matrix, self.a = ctypes.c_void_p(), ctypes.c_void_p()
         lengths, columns, values = map(self.array, (np.diff(matrix.indptr), matrix.indices, matrix.data))
@@ -113,7 +120,7 @@ class Hypre(Native):
             self.call(f"HYPRE_{name}SetMaxIter" + ("ations" if kind == "fsai" else ""), inner, 1)
         if kind == "amg":
             dimensions = 3 if "3d" in self.problem.name or self.problem.coordinates is not None else 2
-            for key, value in dict(self.AMG, **choices).items():
+            for key, value in dict(self.AMG_ON_GPU if self.on_gpu else {}, **choices).items():
                 self.call(f"HYPRE_BoomerAMGSet{key}", inner, value)
             self.call("HYPRE_BoomerAMGSetStrongThreshold", inner, ctypes.c_double(0.5 if dimensions == 3 else 0.25))
             if self.problem.unknowns > 1:
@@ -151,12 +158,13 @@ class Hypre(Native):
         self.solver = solver
 
     def solve(self):
-        h, iterations = self.handle, ctypes.c_int()
+        h, iterations, residual = self.handle, ctypes.c_int(), ctypes.c_double()
         self.call("HYPRE_ParVectorSetConstantValues", self.x[1], ctypes.c_double(0.0))
         code = getattr(h, f"HYPRE_ParCSR{self.method}Solve")(self.solver, self.a, self.b[1], self.x[1])
         h.HYPRE_ClearAllErrors()  # no convergence is one
         self.call(f"HYPRE_{self.method}GetNumIterations", self.solver, ctypes.byref(iterations))
-        self.iterations, self.claimed = iterations.value, code == 0 and iterations.value < MOST
+        self.call(f"HYPRE_{self.method}GetFinalRelativeResidualNorm", self.solver, ctypes.byref(residual))
+        self.iterations, self.claimed = iterations.value, code == 0 and residual.value <= self.rtol
 
     def answer(self):
         data = self.array(np.zeros(self.problem.n))
@@ -167,6 +175,7 @@ class Hypre(Native):
 # ---- AmgX ----
 
 class Amgx(Native):
+    ON_A_HOST = False
     FP64_ON_DEVICE = 8193  # AMGX_mode_dDDI
     AMG = ("s:preconditioner(p)=AMG, p:cycle=V, p:presweeps=1, p:postsweeps=1, p:max_iters=1, p:min_coarse_rows=32, "
            "p:max_levels=50, p:coarse_solver=DENSE_LU_SOLVER, ")
@@ -222,4 +231,64 @@ class Amgx(Native):
         return x
 
 
-LIBRARIES = {"hypre": Hypre, "amgx": Amgx}
+# ---- AMGCL, on a host ----
+
+class Amgcl(Native):
+    """Its own interface in C, of scalar values: blocks of nodes enter by aggregation and near-nullspace vectors."""
+
+    MANY, ON_A_GPU = True, False
+    SETTINGS = {  # solver, coarsening, smoother
+        "cg-sa": ("cg", "smoothed_aggregation", "spai0"), "cg-sa-gs": ("cg", "smoothed_aggregation", "gauss_seidel"),
+        "cg-sa-chebyshev": ("cg", "smoothed_aggregation", "chebyshev"), "cg-rs": ("cg", "ruge_stuben", "spai0"),
+        "cg-rs-gs": ("cg", "ruge_stuben", "gauss_seidel"), "cg-emin": ("cg", "smoothed_aggr_emin", "spai0"),
+        "bicgstab-sa": ("bicgstab", "smoothed_aggregation", "spai0"),
+        "bicgstab-sa-ilu0": ("bicgstab", "smoothed_aggregation", "ilu0"),
+        "bicgstab-rs": ("bicgstab", "ruge_stuben", "spai0"), "gmres-sa": ("gmres", "smoothed_aggregation", "spai0"),
+        "gmres-aggregation-ilu0": ("gmres", "aggregation", "ilu0"),
+    }
+    FOR = {SPD: ("cg-sa", "cg-sa-gs", "cg-sa-chebyshev", "cg-rs", "cg-rs-gs", "cg-emin"),
+           UNSYMMETRIC: ("bicgstab-sa", "bicgstab-sa-ilu0", "bicgstab-rs", "gmres-sa", "gmres-aggregation-ilu0"),
+           SYMMETRIC: ("gmres-sa", "bicgstab-sa-ilu0", "gmres-aggregation-ilu0")}
+
+    class Info(ctypes.Structure):
+        _fields_ = [("iterations", ctypes.c_int), ("residual", ctypes.c_double)]
+
+    def __init__(self, path, problem, setting, options):
+        super().__init__(path, problem, setting, options)
+        self.version, self.matrix, self.solver = "AMGCL", problem.with_diagonal(), None  # the library has no number
+        for name in ("amgcl_params_create", "amgcl_solver_create"):
+            getattr(self.handle, name).restype = ctypes.c_void_p
+
+    def parameters(self):
+        method, coarsening, smoother = self.SETTINGS[self.setting]
+        words = {"solver.type": method, "solver.tol": repr(self.rtol), "solver.maxiter": MOST,
+                 "precond.coarsening.type": coarsening, "precond.relax.type": smoother}
+        if method == "gmres":
+            words["solver.M"] = 50
+        if self.problem.coordinates is not None and coarsening == "smoothed_aggregation":
+            self.modes = np.ascontiguousarray(rigid_body_modes(self.problem.coordinates))
+            place = "precond.coarsening.nullspace."
+            words.update({place + "cols": self.modes.shape[1], place + "rows": self.problem.n,
+                          place + "B": hex(self.modes.ctypes.data), "precond.coarsening.aggr.eps_strong": 0})
+        elif self.problem.coordinates is not None and coarsening != "ruge_stuben":
+            words["precond.coarsening.aggr.block_size"] = self.problem.unknowns
+        made = ctypes.c_void_p(self.handle.amgcl_params_create())
+        for key, value in words.items():
+            self.handle.amgcl_params_sets(made, key.encode(), str(value).encode())
+        return made
+
+    def setup(self):
+        if self.solver:
+            self.handle.amgcl_solver_destroy(self.solver)
+        m, parameters = self.matrix, self.parameters()
+        self.solver = ctypes.c_void_p(self.handle.amgcl_solver_create(
+            self.problem.n, pointer(m.indptr), pointer(m.indices), pointer(m.data), parameters))
+        self.handle.amgcl_params_destroy(parameters)
+
+    def solve_column(self, b):
+        x, b, info = np.zeros(self.problem.n), np.ascontiguousarray(b), self.Info()
+        self.handle.amgcl_solver_solve_f(self.solver, pointer(b), pointer(x), ctypes.byref(info))
+        return x, info.iterations, info.residual <= self.rtol
+
+
+LIBRARIES = {"hypre": Hypre, "amgx": Amgx, "amgcl": Amgcl}

@@ -12,6 +12,7 @@
     report.py plot convergence fig3.csv    -o out/convergence  residuals (--histories, or solve --history)
     report.py plot parts     gmres.json    -o out/parts        time by kernels (--study gmres, --profile)
     report.py plot switch    gmres.json    -o out/switch       time over the iteration of the switch to fp64 (fd-N)
+    report.py plot contest   host.jsonl    -o out/contest     warm times of other libraries over ours (contest.py)
     report.py plot wave      points.mtx x0.mtx x1.mtx -o out/wave   snapshots of the ventricle, unrolled
 
 Colour says in what precision values are stored; line style in what they are computed: solid fp64, dashed fp32, dotted
@@ -28,6 +29,7 @@ import plot_mixed
 from plot_common import (COLOURS, MARKERS, STYLE, by_contestant, by_precision, colour, groups, kernel_colours,
                          legend_below, matrices_of, name_of, panels, plain_number, plt, read_rows, save, value_at,
                          wanted_rows)
+from reporting import contest_plot
 from reporting.records import matches
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
@@ -294,7 +296,7 @@ def draw_bytes(paths, options):
 
 DRAW = {"roofline": draw_roofline, "error": draw_error, "speed": draw_speed, "speedup": draw_speedup,
         "bytes": draw_bytes,
-        **plot_mixed.DRAW, **plot_gmres.DRAW}
+        **plot_mixed.DRAW, **plot_gmres.DRAW, **contest_plot.DRAW}
 
 
 # ---- self-test ----

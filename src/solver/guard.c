@@ -107,27 +107,26 @@ bool guard_has_old_precond(const method_solver *s)
     return tess_precond_is_old(s->own_precond);
 }
 
+/* Another try with the same values would end alike. One that ended for want of time may not, and one of another
+   precision may have taken its place. */
+static bool has_failed_for_good(const method_solver *s)
+{
+    return s->setup_reason == TESS_REASON_PRECOND_SETUP && s->failed_version == s->original->values_version &&
+           guard_has_old_precond(s);
+}
+
 tess_status guard_renew_precond(method_solver *s)
 {
     const bool renews = guard_has_old_precond(s);
     const double start = tess_wall_seconds();
     tess_status status = TESS_SUCCESS;
 
-    if (!s->own_precond) { return TESS_SUCCESS; }
+    if (!s->own_precond || has_failed_for_good(s)) { return TESS_SUCCESS; }
     status = tess_precond_update(s->own_precond);
     if (status == TESS_SUCCESS && renews) { status = s->ctx->backend->synchronize(s->ctx); }
     if (renews) { s->precond_seconds = tess_wall_seconds() - start; }
-    if (status == TESS_SINGULAR || status == TESS_OUT_OF_RANGE) {
-        s->setup_reason = TESS_REASON_PRECOND_SETUP;
-        s->setup_error = s->ctx->error;
-        status = TESS_SUCCESS;
-    } else if (status == TESS_TIMED_OUT) { /* the next solve tries again */
-        s->setup_reason = tess_deadline_reason(s->ctx);
-        s->setup_error = s->ctx->error;
-        status = TESS_SUCCESS;
-    } else if (status == TESS_SUCCESS && s->setup_reason != TESS_REASON_RUNNING) {
-        s->setup_reason = TESS_REASON_RUNNING;
-    }
+    if (solver_note_precond_failure(s, status)) { return TESS_SUCCESS; }
+    if (status == TESS_SUCCESS) { s->setup_reason = TESS_REASON_RUNNING; }
     return status;
 }
 

@@ -155,14 +155,14 @@ static tess_status require_flexible(const method_solver *s)
                      tess_solver_kind_name(s->method->kind));
 }
 
-/* What is no failure of the call, but ends each solve. */
-static bool note_precond_failure(method_solver *s, tess_status status)
+bool solver_note_precond_failure(method_solver *s, tess_status status)
 {
     const bool impossible = status == TESS_SINGULAR || status == TESS_OUT_OF_RANGE;
 
     if (!impossible && status != TESS_TIMED_OUT) { return false; }
     s->setup_reason = impossible ? TESS_REASON_PRECOND_SETUP : tess_deadline_reason(s->ctx);
     s->setup_error = s->ctx->error;
+    s->failed_version = s->original->values_version;
     return true;
 }
 
@@ -182,7 +182,7 @@ static tess_status setup_precond(method_solver *s, const tess_precond *given)
     s->precond = s->own_precond;
     if (status == TESS_SUCCESS) { status = s->ctx->backend->synchronize(s->ctx); }
     s->precond_seconds = tess_wall_seconds() - start;
-    return note_precond_failure(s, status) ? TESS_SUCCESS : status;
+    return solver_note_precond_failure(s, status) ? TESS_SUCCESS : status;
 }
 
 static void release_vectors(method_solver *s)
@@ -222,7 +222,7 @@ tess_status solver_change_precond(method_solver *s, tess_role_precision role)
     options.role = role;
     if (role.storage == TESS_PRECISION_FP64) { options.block_jacobi.adaptive = 0; }
     status = tess_precond_create_renewable(s->original, &options, &made);
-    if (status != TESS_SUCCESS && !note_precond_failure(s, status)) { return status; }
+    if (status != TESS_SUCCESS && !solver_note_precond_failure(s, status)) { return status; }
     if (status == TESS_TIMED_OUT) { return TESS_SUCCESS; } /* the present one stays */
     tess_precond_destroy(s->own_precond);
     s->own_precond = made;

@@ -23,6 +23,7 @@ struct method_solver {
     tess_reason setup_reason;    /* RUNNING, or the reason why no solve can work */
     tess_error asymmetric_error; /* details */
     tess_error setup_error;
+    uint64_t failed_version; /* of the values with which the preconditioner could not be set up */
     tess_krylov krylov;
     double *candidate;      /* x + d while it is judged, and after the solve the last one */
     null_parts null;        /* of the matrix with these values (least_residual.c) */
@@ -78,8 +79,10 @@ tess_status solver_start_clock(method_solver *s);
 tess_status solver_pause_clock(const method_solver *s);
 tess_status solver_stop_clock(const method_solver *s, double refinement_seconds, tess_solve_result *r);
 
-/* Renews the solver's own preconditioner for the present values. What it cannot be made of ends solves: setup_reason.
- */
+/* Takes note of what is no failure of a call, but ends each solve: setup_reason. False: it is something else. */
+bool solver_note_precond_failure(method_solver *s, tess_status status);
+/* Renews the solver's own preconditioner for the present values, unless it has failed for these. What it cannot be made
+   of ends solves: setup_reason. */
 tess_status guard_renew_precond(method_solver *s);
 /* Whether it is of earlier values. */
 bool guard_has_old_precond(const method_solver *s);

@@ -225,6 +225,42 @@ static void factors_out_of_range_are_a_reason(void **state)
     oracle_free(&bad);
 }
 
+/* Values that have no factors are tried once; new ones are tried again. */
+static void what_has_failed_is_not_tried_again(void **state)
+{
+    oracle_csr good = oracle_tridiagonal(3, -1.0, 4.0, -1.0), bad = oracle_tridiagonal(3, -1.0, 4.0, -1.0);
+    tess_solve_options options = solve_options(TESS_SOLVER_CG);
+    tess_context *ctx = open_device(1);
+    tess_matrix *matrix = NULL;
+    tess_solver *solver = NULL;
+    double b[3] = {1.0, 1.0, 1.0};
+    uint64_t tried = 0;
+
+    (void)state;
+    bad.val[0] = 1e-80; /* as above: 1e40 is beyond FP32 */
+    bad.val[1] = bad.val[2] = 1e-40;
+    options.precond = factor_options(TESS_PRECOND_IC0);
+    options.precond.role = (tess_role_precision){1, TESS_PRECISION_FP32, TESS_ARITHMETIC_FP64};
+    matrix = make_matrix(ctx, &bad);
+    assert_ok(ctx, tess_solver_create(matrix, &options, &solver));
+    tried = tess_precond_changes(tess_solver_precond(solver));
+    for (int turn = 0; turn < 3; turn++) {
+        double x[3] = {0.0};
+        const tess_solve_result result = solve_with(solver, ctx, 3, b, x);
+
+        assert_int_equal(result.reason, turn < 2 ? TESS_REASON_PRECOND_SETUP : TESS_REASON_RTOL);
+        assert_int_equal(tess_precond_changes(tess_solver_precond(solver)), tried + (turn == 2));
+        if (turn == 1) {
+            assert_ok(ctx, tess_matrix_update_values(matrix, good.val, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
+        }
+    }
+    tess_solver_destroy(solver);
+    tess_matrix_destroy(matrix);
+    tess_context_destroy(ctx);
+    oracle_free(&good);
+    oracle_free(&bad);
+}
+
 static void missing_diagonals_are_a_reason(void **state)
 {
     oracle_csr a = oracle_open(40, 40);
@@ -246,7 +282,7 @@ static void missing_diagonals_are_a_reason(void **state)
     cmocka_unit_test(fewer_iterations_than_with_jacobi), cmocka_unit_test(every_solver_takes_them),   \
         cmocka_unit_test(transformed_systems_are_factored), cmocka_unit_test(indefinite_matrices),    \
         cmocka_unit_test(solves_follow_the_values), cmocka_unit_test(missing_diagonals_are_a_reason), \
-        cmocka_unit_test(factors_out_of_range_are_a_reason)
+        cmocka_unit_test(factors_out_of_range_are_a_reason), cmocka_unit_test(what_has_failed_is_not_tried_again)
 
 #ifndef TESTS_ON_GPU
 int main(void)

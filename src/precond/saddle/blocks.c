@@ -438,7 +438,8 @@ static patch patch_of(int32_t *numbers, double *vectors, int64_t unknowns, int64
                    .most = most};
 }
 
-/* The values of S on each constraint; threads take neighbours. */
+/* The values of S on each constraint; threads take neighbours. What comes after the first that breaks down is of no
+   use: a thread leaves its rest as it is. */
 static tess_status fill_local(tess_context *ctx, const saddle_blocks *blocks, const host_csr *columns, double *val)
 {
     const int64_t m = blocks->b.nrows, unknowns = blocks->b.ncols, most = longest_patch(&blocks->b, columns);
@@ -455,6 +456,7 @@ static tess_status fill_local(tess_context *ctx, const saddle_blocks *blocks, co
 
         for (int64_t i = m * thread / threads; i < m * (thread + 1) / threads; i++) {
             val[i] = local_schur(&t, blocks, columns, i);
+            if (saddle_breaks_down(val[i])) { break; }
         }
     }
 cleanup:

@@ -6,6 +6,9 @@
 #ifndef TESS_PRECOND_SADDLE_BLOCKS_H
 #define TESS_PRECOND_SADDLE_BLOCKS_H
 
+#include <math.h>
+#include <stdbool.h>
+
 #include "matrix/host_csr.h"
 
 /* Which rows, and columns alike, are unknowns (the first block) and which constraints (the second). */
@@ -37,8 +40,13 @@ void saddle_blocks_release(tess_context *ctx, saddle_blocks *blocks);
 
 /* out := C - B diag(A)^-1 F. Errors: memory. */
 tess_status saddle_schur_selfp(tess_context *ctx, const saddle_blocks *blocks, host_csr *out);
-/* A diagonal matrix: c_ii - b_i A_i^-1 f_i, with A_i of the unknowns in row i of B and column i of F. Errors: memory.
- */
+/* Whether a diagonal entry of S leaves it without an inverse. */
+static inline bool saddle_breaks_down(double entry)
+{
+    return entry == 0.0 || !isfinite(entry);
+}
+/* A diagonal matrix: c_ii - b_i A_i^-1 f_i, with A_i of the unknowns in row i of B and column i of F. Values that
+   follow one that breaks down may be missing. Errors: memory. */
 tess_status saddle_schur_local(tess_context *ctx, const saddle_blocks *blocks, host_csr *out);
 /* Rows of A divided by its diagonal, and columns: diag(A)^-1 F, B diag(A)^-1. Values alone change. */
 void saddle_divide_rows(host_csr *f, const double *diagonal);

@@ -291,7 +291,7 @@ static tess_status check_schur(tess_context *ctx, const saddle *o, const host_cs
         for (int64_t e = s->row_ptr[i]; e < s->row_ptr[i + 1]; e++) {
             d = s->col_ind[e] == i ? s->val[e] : d;
         }
-        if (d != 0.0 && isfinite(d)) { continue; }
+        if (!saddle_breaks_down(d)) { continue; }
         return tess_fail(ctx, TESS_SINGULAR, "see whether this row couples to any unknown of the first block",
                          "saddle: the Schur complement breaks down in row %lld: its diagonal is %g",
                          (long long)saddle_constraint(&o->split, i) + 1, d);
