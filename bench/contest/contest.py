@@ -19,6 +19,7 @@ warm solves. A library's failure and a matrix that is not there are records too.
 repository; --how says where to get them. `bench/report.py contest host.jsonl` makes tables.
 """
 import argparse
+import collections
 import datetime
 import fnmatch
 import json
@@ -37,11 +38,13 @@ import libraries
 import problems
 from base import norm
 
-ON_A_HOST = ("laplace3d:40", "laplace3d27:32", "jump3d:24", "anisotropic2d:200:0.001:30", "elasticity3d:12",
-             "recirc2d:200:1:0.01", "bentpipe2d:150", "stokes2d:82")
-ON_A_GPU = ("laplace3d:64", "laplace3d:150", "laplace3d:256", "laplace3d27:128", "jump3d:48",
-            "anisotropic2d:600:0.001:30", "elasticity3d:24", "elasticity3d:48", "convdiff3d:100", "recirc2d:600:1:0.01",
-            "stokes2d:208", "stokes3d:37")
+ON_A_HOST = ("laplace3d:40", "laplace3d27:32", "randomdiffusion3d:32:3", "anisotropic2d:200:0.001:30",
+             "elasticity3d:12", "bare-elasticity3d:12", "recirc2d:200:1:0.01", "bentpipe2d:150", "stokes2d:82",
+             "powerlaw:20000")
+ON_A_GPU = ("laplace3d:64", "laplace3d:150", "laplace3d:256", "laplace3d27:128", "randomdiffusion3d:100:3",
+            "anisotropic2d:600:0.001:30", "elasticity3d:24", "elasticity3d:48", "bare-elasticity3d:48",
+            "recirc2d:600:1:0.01", "bentpipe2d:600", "uniflow2d:1000:1:1e-4:0.5", "stokes2d:208", "stokes3d:37",
+            "powerlaw:200000")
 TOLERANCE_OF_CHECK = 1.0 + 1e-6  # of the residual computed here beside the library's own
 
 
@@ -81,6 +84,8 @@ def measure_energy(solver, meter, least):
 def run_one(options):
     """One contestant on one problem; prints its record."""
     problem = problems.Problem(options.problem)
+    libraries.load(options.one, options)
+    sys.stdin.readline()  # one at a time from here on
 
     def residual_of(x):
         columns = [x] if x.ndim == 1 else x.T
@@ -128,11 +133,11 @@ def describe(record):
     return f"{times}, {record['iterations']} it, {record['residual']:.1e} {word}{joules}"
 
 
-def run_for(command, environment, limit):
-    """Exit status, stdout and stderr; the status is None where it was not done in time."""
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment) as child:
+def finish(child, limit):
+    """Lets a process go on. Exit status, stdout and stderr; the status is None where it was not done in time."""
+    with child:
         try:
-            out, err = child.communicate(timeout=limit)
+            out, err = child.communicate("\n", timeout=limit)
             return child.returncode, out, err
         except subprocess.TimeoutExpired:
             child.terminate()  # mpiexec ends its processes then
@@ -144,7 +149,8 @@ def run_for(command, environment, limit):
         return None, "", ""
 
 
-def run_in_process(name, contestant, path, options):
+def start(contestant, path, options):
+    """A process that loads its library and the problem, and waits for a line before it touches a device."""
     library = contestant.split(":")[0]
     begin, environment = libraries.launcher(library, options)
     command = [*begin, libraries.python_of(library, options), __file__, "--one", contestant, "--problem", str(path)]
@@ -152,7 +158,27 @@ def run_in_process(name, contestant, path, options):
         command += ["--" + word, str(getattr(options, word))]
     for key, place in options.libraries.items():
         command += ["--library", f"{key}={place}"]
-    code, out, err = run_for(command, environment, options.limit)
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, env=environment)
+
+
+def started(contestants, path, options):
+    """(contestant, its process) in turn, with `--ahead` more that wait."""
+    waiting, rest = collections.deque(), collections.deque(contestants)
+    try:
+        while rest or waiting:
+            while rest and len(waiting) <= options.ahead:
+                contestant = rest.popleft()
+                waiting.append((contestant, start(contestant, path, options)))
+            yield waiting.popleft()
+    finally:
+        for _, child in waiting:
+            child.kill()
+            child.communicate()
+
+
+def record_of(name, contestant, child, options):
+    code, out, err = finish(child, options.limit)
     failure = f"not done in {options.limit:g} s" if code is None else err.strip() or f"exit {code}"
     for word, _, text in (line.partition(" ") for line in out.splitlines()):
         if word == "RECORD":
@@ -205,8 +231,8 @@ def run_all(options):
                 continue
             problem = problems.Problem(path)
             print(f"{problem.name}: {problem.n:,} unknowns, {problem.kind}", flush=True)
-            for contestant in chosen_of(problem.kind, options):
-                record = run_in_process(problem.name, contestant, path, options)
+            for contestant, child in started(chosen_of(problem.kind, options), path, options):
+                record = record_of(problem.name, contestant, child, options)
                 print(f"  {contestant:<28} {describe(record)}", flush=True)
                 keep(record)
             path.unlink()
@@ -230,7 +256,8 @@ def main():
     parser.add_argument("--seconds", type=float, default=10.0, help="no new warm solve after so long (10)")
     parser.add_argument("--joules", type=float, default=0.0, help="seconds of solves to take the energy of (0: none)")
     parser.add_argument("--limit", type=float, default=120.0, help="seconds for a contestant on a problem (120)")
-    parser.add_argument("--library", action="append", help="NAME=FILE: hypre, amgx, amgcl")
+    parser.add_argument("--ahead", type=int, help="processes that load their library meanwhile (cuda: 2, cpu: 0)")
+    parser.add_argument("--library", action="append", help="NAME=FILE: hypre, amgx, amgcl, cudss")
     parser.add_argument("--python-of", action="append", help="NAME=FILE: the Python that has this library")
     parser.add_argument("--json", help="append records to this file")
     parser.add_argument("--commit", help="where git cannot say")
@@ -239,6 +266,7 @@ def main():
     parser.add_argument("--one", help=argparse.SUPPRESS)
     parser.add_argument("--problem", help=argparse.SUPPRESS)
     options = parser.parse_args()
+    options.ahead = (2 if options.device == "cuda" else 0) if options.ahead is None else options.ahead
     options.libraries, options.python = pairs(options.library), pairs(options.python_of)
     if options.how:
         print(libraries.HOW, end="")

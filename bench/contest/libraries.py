@@ -1,21 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which libraries there are, and what it takes to start one."""
+import importlib
 import os
 import platform
 import subprocess
 import sys
 
+import cudss
 import native
 import petsc_peer
 import python_peers
+import torch_peer
 from ours import Tessera
 
-HOW = native.HOW + petsc_peer.HOW + python_peers.HOW
+HOW = native.HOW + cudss.HOW + petsc_peer.HOW + python_peers.HOW + torch_peer.HOW
+NATIVE = dict(native.LIBRARIES, cudss=cudss.Cudss)
 PYTHON = {"tessera": Tessera, "scipy": python_peers.Scipy, "cholmod": python_peers.Cholmod, "cupy": python_peers.Cupy,
-          "pyamg": python_peers.Pyamg, "petsc": petsc_peer.Petsc, "petsc-mpi": petsc_peer.Petsc}
+          "pyamg": python_peers.Pyamg, "petsc": petsc_peer.Petsc, "petsc-mpi": petsc_peer.Petsc,
+          "torch-sla": torch_peer.TorchSla}
 NEEDS = {"tessera": "tessera_sparse", "scipy": "scipy.sparse", "cholmod": "sksparse.cholmod", "cupy": "cupy",
-         "pyamg": "pyamg", "petsc": "petsc4py.PETSc", "petsc-mpi": "petsc4py.PETSc"}
-ON_A_GPU = ("tessera", "cupy")
+         "pyamg": "pyamg", "petsc": "petsc4py.PETSc", "petsc-mpi": "petsc4py.PETSc",
+         "torch-sla": "torch_sla"}
+ON_A_GPU = ("tessera", "cupy", "torch-sla")
 ON_A_HOST = tuple(name for name in PYTHON if name != "cupy")
 OF_PROCESSES = ("petsc-mpi",)  # one for each thread of the others
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS")
@@ -52,7 +58,7 @@ def found(options):
         on_gpu = options.device == "cuda"
         names = ON_A_GPU if on_gpu else ON_A_HOST
         options.found = {name: PYTHON[name] for name in names if is_there(name, options)}
-        options.found.update({name: one for name, one in native.LIBRARIES.items() if name in options.libraries
+        options.found.update({name: one for name, one in NATIVE.items() if name in options.libraries
                               and (one.ON_A_GPU if on_gpu else one.ON_A_HOST)})
     return options.found
 
@@ -63,11 +69,18 @@ def contestants(kind, options):
             for setting in solver.FOR[kind]]
 
 
+def load(contestant, options):
+    """The modules of a contestant, before it touches a device."""
+    name = contestant.split(":", 1)[0]
+    for module in [NEEDS[name]] * (name in NEEDS) + ["cupy"] * (options.device == "cuda"):
+        importlib.import_module(module)
+
+
 def make(contestant, problem, options):
     name, setting = contestant.split(":", 1)
     if name in PYTHON:
         return PYTHON[name](problem, setting, options)
-    return native.LIBRARIES[name](options.libraries[name], problem, setting, options)
+    return NATIVE[name](options.libraries[name], problem, setting, options)
 
 
 def hardware(device):

@@ -2,8 +2,8 @@
 """
 The problems of the contest: a matrix, a right-hand side, and what a user knows of them.
 
-A problem is a name of the gallery, `laplace3d:64`, or a file, FILE.mtx[.gz] with FILE.coords.mtx beside it where nodes
-have coordinates. b = A x with x uniform in (-1, 1), one seed, so that singular systems have a solution too; several
+A problem is a name of the gallery, `laplace3d:64`, with `bare-` before it without coordinates, or a file,
+FILE.mtx[.gz] with FILE.coords.mtx beside it where nodes have coordinates. b = A x with x uniform in (-1, 1), one seed, so that singular systems have a solution too; several
 right-hand sides are the columns of b.
 """
 import pathlib
@@ -14,10 +14,10 @@ from scipy import sparse
 
 # Kinds of problems that decide what a library is asked to do.
 SPD, SYMMETRIC, UNSYMMETRIC = "spd", "symmetric", "unsymmetric"
-ELASTIC = ("elasticity3d",)
+ELASTIC, BARE = ("elasticity3d",), "bare-"
 OF_GALLERY = {
     "laplace2d": SPD, "laplace3d": SPD, "laplace3d27": SPD, "jump3d": SPD, "stretched2d": SPD, "anisotropic2d": SPD,
-    "unstructured2d": SPD, "elasticity3d": SPD, "stokes2d": SYMMETRIC, "stokes3d": SYMMETRIC,
+    "unstructured2d": SPD, "elasticity3d": SPD, "randomdiffusion3d": SPD, "stokes2d": SYMMETRIC, "stokes3d": SYMMETRIC,
 }
 
 # Real matrices, by what they are of; regular ones, most of them of more than 10,000 rows.
@@ -59,9 +59,9 @@ def kind_of(matrix):
 
 def from_gallery(name):
     import tessera_sparse as ts
-    words = name.split(":")
+    words = name.removeprefix(BARE).split(":")
     matrix = ts.Matrix.gallery(words[0], *words[1:], context=ts.Context(device="cpu")).to_scipy()
-    coordinates = lattice(int(words[1])) if words[0] in ELASTIC else None
+    coordinates = lattice(int(words[1])) if words[0] in ELASTIC and not name.startswith(BARE) else None
     return sparse.csr_matrix(matrix), coordinates, OF_GALLERY.get(words[0]) or kind_of(sparse.csr_matrix(matrix))
 
 
