@@ -66,7 +66,8 @@ class Petsc(Solver):
         return (problem.unknowns * (nodes * k // size) for k in (rank, rank + 1))
 
     def make_matrix(self, problem):
-        p, m, own = self.petsc, problem.with_diagonal(), slice(self.first, self.last)
+        p, own = self.petsc, slice(self.first, self.last)
+        m = problem.matrix if self.is_direct else problem.with_diagonal()
         begin, end = m.indptr[self.first], m.indptr[self.last]
         rows = (self.last - self.first, problem.n)
         a = p.Mat().createAIJ((rows, rows), comm=self.comm, bsize=problem.unknowns, csr=(
