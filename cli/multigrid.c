@@ -106,17 +106,16 @@ json_t *cli_levels_json(const tess_amg_levels *levels, double factor)
     return json_pack(
         "{ss ss si ss ss ss so ss si si so so sI sI so so so so so so so so}", "coarsening",
         tess_amg_coarsening_name(levels->coarsening), "smoother", tess_amg_smoother_name(levels->smoother), "degree",
-        levels->degree, "split",
-        tess_amg_split_name(levels->split), "restriction", tess_amg_restriction_name(levels->restriction),
-        "setup_device", tess_device_name(levels->setup_device), "given_up", given_up_json(levels), "vectors",
-        tess_precision_name(levels->vectors), "raised", levels->raised, "modes", levels->modes, "operator_complexity",
-        cli_json_real(levels->operator_complexity), "grid_complexity", cli_json_real(levels->grid_complexity), "bytes",
-        (json_int_t)bytes_of(levels), "coarsest_rank", (json_int_t)levels->coarsest_rank, "coarsening_seconds",
-        cli_json_real(levels->coarsening_seconds), "strength_seconds", cli_json_real(levels->strength_seconds),
-        "split_seconds", cli_json_real(levels->split_seconds), "interpolation_seconds",
-        cli_json_real(levels->interpolation_seconds), "product_seconds", cli_json_real(levels->product_seconds),
-        "storing_seconds", cli_json_real(levels->storing_seconds), "convergence_factor", cli_json_real(factor),
-        "levels", list);
+        levels->degree, "split", tess_amg_split_name(levels->split), "restriction",
+        tess_amg_restriction_name(levels->restriction), "setup_device", tess_device_name(levels->setup_device),
+        "given_up", given_up_json(levels), "vectors", tess_precision_name(levels->vectors), "raised", levels->raised,
+        "modes", levels->modes, "operator_complexity", cli_json_real(levels->operator_complexity), "grid_complexity",
+        cli_json_real(levels->grid_complexity), "bytes", (json_int_t)bytes_of(levels), "coarsest_rank",
+        (json_int_t)levels->coarsest_rank, "coarsening_seconds", cli_json_real(levels->coarsening_seconds),
+        "strength_seconds", cli_json_real(levels->strength_seconds), "split_seconds",
+        cli_json_real(levels->split_seconds), "interpolation_seconds", cli_json_real(levels->interpolation_seconds),
+        "product_seconds", cli_json_real(levels->product_seconds), "storing_seconds",
+        cli_json_real(levels->storing_seconds), "convergence_factor", cli_json_real(factor), "levels", list);
 }
 
 /* ---- a trial ---- */

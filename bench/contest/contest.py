@@ -19,7 +19,6 @@ warm solves. A library's failure and a matrix that is not there are records too.
 repository; --how says where to get them. `bench/report.py contest host.jsonl` makes tables.
 """
 import argparse
-import collections
 import datetime
 import fnmatch
 import json
@@ -29,6 +28,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import traceback
 
@@ -45,6 +45,7 @@ ON_A_GPU = ("laplace3d:64", "laplace3d:150", "laplace3d:256", "laplace3d27:128",
             "anisotropic2d:600:0.001:30", "elasticity3d:24", "elasticity3d:48", "bare-elasticity3d:48",
             "recirc2d:600:1:0.01", "bentpipe2d:600", "uniflow2d:1000:1:1e-4:0.5", "stokes2d:208", "stokes3d:37",
             "powerlaw:200000")
+READY = "READY"
 TOLERANCE_OF_CHECK = 1.0 + 1e-6  # of the residual computed here beside the library's own
 
 
@@ -85,6 +86,7 @@ def run_one(options):
     """One contestant on one problem; prints its record."""
     problem = problems.Problem(options.problem)
     libraries.load(options.one, options)
+    print(READY, flush=True)
     sys.stdin.readline()  # one at a time from here on
 
     def residual_of(x):
@@ -162,19 +164,31 @@ def start(contestant, path, options):
     return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, env=environment)
 
 
-def started(contestants, path, options):
-    """(contestant, its process) in turn, with `--ahead` more that wait."""
-    waiting, rest = collections.deque(), collections.deque(contestants)
+def wait_until_ready(child, limit):
+    """A process that ends before, or is not ready in time, tells by its exit."""
+    timer = threading.Timer(limit, child.kill)
+    timer.start()
     try:
-        while rest or waiting:
-            while rest and len(waiting) <= options.ahead:
-                contestant = rest.popleft()
-                waiting.append((contestant, start(contestant, path, options)))
-            yield waiting.popleft()
+        while child.stdout.readline().strip() not in (READY, ""):
+            pass
     finally:
-        for _, child in waiting:
-            child.kill()
-            child.communicate()
+        timer.cancel()
+
+
+def started(contestants, path, options):
+    """(contestant, its process) in turn. Some load at once, but none while another one solves."""
+    for first in range(0, len(contestants), options.at_once):
+        batch = [(contestant, start(contestant, path, options))
+                 for contestant in contestants[first:first + options.at_once]]
+        try:
+            for _, child in batch:
+                wait_until_ready(child, options.limit)
+            while batch:
+                yield batch.pop(0)
+        finally:
+            for _, child in batch:
+                child.kill()
+                child.communicate()
 
 
 def record_of(name, contestant, child, options):
@@ -256,7 +270,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=10.0, help="no new warm solve after so long (10)")
     parser.add_argument("--joules", type=float, default=0.0, help="seconds of solves to take the energy of (0: none)")
     parser.add_argument("--limit", type=float, default=120.0, help="seconds for a contestant on a problem (120)")
-    parser.add_argument("--ahead", type=int, help="processes that load their library meanwhile (cuda: 2, cpu: 0)")
+    parser.add_argument("--at-once", type=int, default=4, help="processes that load at once, before they solve (4)")
     parser.add_argument("--library", action="append", help="NAME=FILE: hypre, amgx, amgcl, cudss")
     parser.add_argument("--python-of", action="append", help="NAME=FILE: the Python that has this library")
     parser.add_argument("--json", help="append records to this file")
@@ -266,7 +280,6 @@ def main():
     parser.add_argument("--one", help=argparse.SUPPRESS)
     parser.add_argument("--problem", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    options.ahead = (2 if options.device == "cuda" else 0) if options.ahead is None else options.ahead
     options.libraries, options.python = pairs(options.library), pairs(options.python_of)
     if options.how:
         print(libraries.HOW, end="")

@@ -72,7 +72,8 @@ def contestants(kind, options):
 def load(contestant, options):
     """The modules of a contestant, before it touches a device."""
     name = contestant.split(":", 1)[0]
-    for module in [NEEDS[name]] * (name in NEEDS) + ["cupy"] * (options.device == "cuda"):
+    modules = {NEEDS.get(name), "cupy" if options.device == "cuda" else None} - {None}
+    for module in sorted(modules):
         importlib.import_module(module)
 
 

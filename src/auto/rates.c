@@ -9,23 +9,25 @@
  *
  * The GPU: an H200. CG with Jacobi takes 148 us an iteration on laplace3d:150, 651 us on laplace3d:256, 202 us on
  * laplace3d27:128 (by diagonals), 47 us on elasticity of 203 thousand rows (CSR), and 9 to 15 us where all is small;
- * MINRES 20 us there. Triangles: levels take 0.3 us where they merge (Poisson 64 by 64,
+ * MINRES 30 us on stokes2d:208. Triangles: levels take 0.3 us where they merge (Poisson 64 by 64,
  * docs/results/preconditioners.md) and 2 us where they do not. Set-up of incomplete factors: Poisson 64 by 64, and
- * wathen120 in 16 ms (the same page). Multigrid: set-up and an iteration of CG take 50 and 1.3 ms on laplace3d:150, 132
- * and 3.7 ms on laplace3d:256, 42 and 2.1 ms on laplace3d27:128, 36 and 1.4 ms on stretched2d:1500, 20 and 0.56 ms on
- * the elasticity. Levels that the host makes, by aggregation, take longer. A context starts in 120 to 400 ms, and the
- * set-up of a solve in 1 to 3 ms. fsai:2 in FP16: an iteration of CG takes 76 us more than with Jacobi on
- * laplace3d:150, 57 us on G2_circuit 14 times, 33 us on bcsstk17 24 times and 7 us where all is small; the median of 63
- * set-ups is 1.3 ms (docs/results/preconditioners.md), and that of an entry is not measured yet.
+ * wathen120 in 16 ms (the same page). A context starts in 120 to 400 ms, and the set-up of a solve in 1 to 3 ms.
+ * Multigrid (docs/results/contest.md): an iteration of CG takes 0.95 ms on laplace3d:150, 3.3 ms on laplace3d:256,
+ * 1.15 ms on laplace3d27:128 and 0.65 ms on elasticity3d:48; a set-up 33, 122, 35 and 29 ms, 11 ms where all is small,
+ * and the first of a process some 10 ms more. Levels that the host makes take longer. The set-up of approximate
+ * inverses: 17 ms on randomdiffusion3d:100, 59 ms on laplace3d:150, 88 ms on elasticity3d:48, 245 ms on
+ * laplace3d27:128; the median of 63 smaller ones is 1.3 ms. fsai:2 in FP16 adds 76 us to an iteration of CG on
+ * laplace3d:150, and 7 us where all is small.
  *
- * cuDSS: not measured here yet. Its analysis orders by nested dissection on the host, which takes some 1.5 us an entry
- * by METIS (precond/direct/analysis.c); the first use loads its kernels.
+ * cuDSS 1.0 on the same GPU: analysis and factors take 29 ms on hangGlider_3 (10 thousand rows), 0.10 s on
+ * x_kkt_CONT-201 and wang4, 0.30 s on G2_circuit, 0.74 s on bentpipe2d:600, 0.88 s on laplace3d:64 and 1.0 s on
+ * elasticity3d:48, which is 1.3 to 4 us a row whatever its entries; the first of a process 60 ms more.
  */
 #define WORK_OF_A_GPU                                                                                                  \
     .solve_start = 2e-3, .context_start = 120e-3, .sorts = true, .entry = 3e-12, .vector = 2e-11, .start = 8e-6,       \
-    .minres_start = 10e-6, .triangle_passes = 2.5, .level = 1e-6, .incomplete_start = 5e-3, .incomplete_entry = 28e-9, \
-    .threshold_entry = 560e-9, .inverse_passes = 1.0, .inverse_start = 1e-3, .inverse_entry = 2e-9,                    \
-    .cycle_passes = 12.0, .cycle_start = 1.5e-4, .multigrid_start = 14e-3, .multigrid_row = 5e-9,                      \
+    .minres_start = 20e-6, .triangle_passes = 2.5, .level = 1e-6, .incomplete_start = 5e-3, .incomplete_entry = 28e-9, \
+    .threshold_entry = 560e-9, .inverse_passes = 1.0, .inverse_start = 2e-3, .inverse_entry = 3.3e-9,                  \
+    .cycle_passes = 4.0, .cycle_row = 1.5e-10, .cycle_start = 1.5e-4, .multigrid_start = 14e-3, .multigrid_row = 5e-9, \
     .multigrid_entry = 0.25e-9, .direct_unsymmetric = 1.6
 
 static const cost_rates rates[RATES_COUNT] = {
@@ -53,8 +55,9 @@ static const cost_rates rates[RATES_COUNT] = {
                    .direct_flop = DIRECT_FLOP_SECONDS},
     [RATES_GPU_CUDSS] = {.name = "gpu with cuDSS",
                          WORK_OF_A_GPU,
-                         .direct_start = 200e-3,
-                         .direct_entry = 1.5e-6,
+                         .direct_start = 60e-3,
+                         .direct_row = 2.2e-6,
+                         .direct_entry = 10e-9,
                          .direct_flop = DIRECT_DEVICE_FLOP_SECONDS}};
 
 const cost_rates *rates_of_kind(rates_kind kind)

@@ -209,6 +209,29 @@ static void a_failed_library_is_passed_over(void **state)
     assert_false(may_skip(&plain, TESS_OUT_OF_MEMORY));
 }
 
+/* CG with Jacobi scales rows of very different size itself, and multigrid takes the matrix as it is. */
+static void rows_apart_are_scaled_once(void **state)
+{
+    tess_solve_options options = automatic();
+    matrix_facts f = SPD(50000, 300000, 200);
+    int scaled = 0;
+    ladder l;
+
+    (void)state;
+    f.least_row = 1.0;
+    f.greatest_row = 0x1p30;
+    options.stop_norm = TESS_STOP_NORM_BOTH;
+    make_ladder(rates_of_kind(RATES_GPU), FAMILY_POSITIVE, &f, &options, &l);
+    for (int k = 0; k < l.count; k++) {
+        const bool itself =
+            l.step[k].precond == AMG || (l.step[k].precond == JACOBI && l.step[k].solver == TESS_SOLVER_CG);
+
+        assert_int_equal(l.step[k].scale, itself ? TESS_SCALING_NONE : TESS_SCALING_SYMMETRIC);
+        scaled += !itself;
+    }
+    assert_true(scaled > 2 && scaled < l.count);
+}
+
 static void check_measured(double estimate, double measured)
 {
     assert_true(estimate < 2.0 * measured && measured < 2.0 * estimate);
@@ -229,6 +252,7 @@ static void estimates_meet_measurements(void **state)
     const ladder_step amg = {TESS_SOLVER_CG,       AMG,         TESS_PRECISION_FP32, TESS_SCALING_NONE,
                              TESS_REORDERING_NONE, LIMIT_BUDGET};
 
+    const matrix_facts inclusions = SPD(345744, 26869950, 100);
     const matrix_facts circuit = SPD(2101356, 10173748, 100), plates = SPD(263376, 10287600, 100);
     const ladder_step fsai = {TESS_SOLVER_CG,       FSAI,        TESS_PRECISION_FP16, TESS_SCALING_NONE,
                               TESS_REORDERING_NONE, LIMIT_BUDGET};
@@ -243,14 +267,17 @@ static void estimates_meet_measurements(void **state)
     check_measured(iteration_cost(gpu, &larger, &cg), 651e-6);
     check_measured(iteration_cost(gpu, &dense, &cg), 202e-6);
     check_measured(iteration_cost(gpu, &elastic, &cg), 47e-6);
-    check_measured(iteration_cost(gpu, &cube, &amg), 1.3e-3);
-    check_measured(iteration_cost(gpu, &larger, &amg), 3.7e-3);
-    check_measured(iteration_cost(gpu, &dense, &amg), 2.1e-3);
+    check_measured(iteration_cost(gpu, &cube, &amg), 0.95e-3);
+    check_measured(iteration_cost(gpu, &larger, &amg), 3.3e-3);
+    check_measured(iteration_cost(gpu, &dense, &amg), 1.15e-3);
     check_measured(iteration_cost(gpu, &elastic, &amg), 0.56e-3);
-    check_measured(multigrid_cost(gpu, &cube), 50e-3 + 20 * 1.3e-3);
-    check_measured(multigrid_cost(gpu, &larger), 132e-3 + 20 * 3.7e-3);
-    check_measured(multigrid_cost(gpu, &dense), 42e-3 + 20 * 2.1e-3);
+    check_measured(iteration_cost(gpu, &inclusions, &amg), 0.65e-3);
+    check_measured(multigrid_cost(gpu, &cube), 33e-3 + 20 * 0.95e-3);
+    check_measured(multigrid_cost(gpu, &larger), 122e-3 + 20 * 3.3e-3);
+    check_measured(multigrid_cost(gpu, &dense), 35e-3 + 20 * 1.15e-3);
     check_measured(multigrid_cost(gpu, &elastic), 20e-3 + 20 * 0.56e-3);
+    check_measured(trial_cost(gpu, &inclusions, &fsai), 88e-3 + 20 * 166e-6);
+    check_measured(least_direct_cost(rates_of_kind(RATES_GPU_CUDSS), &inclusions), 1.16);
     check_measured(iteration_cost(gpu, &road, &minres), 20e-6);
     /* merged levels take a third of what the table says, others twice that */
     assert_true(iteration_cost(gpu, &poisson, &ic0) > 76e-6 && iteration_cost(gpu, &poisson, &ic0) < 6 * 76e-6);
@@ -349,6 +376,7 @@ int main(void)
                                        cmocka_unit_test(a_varying_preconditioner_has_a_flexible_method),
                                        cmocka_unit_test(a_failed_library_is_passed_over),
                                        cmocka_unit_test(complex_matrices_have_costs_of_their_own),
+                                       cmocka_unit_test(rows_apart_are_scaled_once),
                                        cmocka_unit_test(estimates_meet_measurements),
                                        cmocka_unit_test(distance_forbids_a_diagonal)};
 
