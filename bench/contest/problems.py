@@ -3,8 +3,8 @@
 The problems of the contest: a matrix, a right-hand side, and what a user knows of them.
 
 A problem is a name of the gallery, `laplace3d:64`, with `bare-` before it without coordinates, or a file,
-FILE.mtx[.gz] with FILE.coords.mtx beside it where nodes have coordinates. b = A x with x uniform in (-1, 1), one seed, so that singular systems have a solution too; several
-right-hand sides are the columns of b.
+FILE.mtx[.gz] with FILE.coords.mtx beside it where nodes have coordinates. b = A x with x uniform in (-1, 1), one seed,
+so that singular systems have a solution too; several right-hand sides are the columns of b.
 """
 import pathlib
 

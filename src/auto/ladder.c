@@ -130,16 +130,24 @@ static bool suits_multigrid(const matrix_facts *f)
    what takes several iterations otherwise. helmholtz2d:20 and :45: 0.45 and 0.73 of the time with FP32; :100: 1.3. */
 enum { MOST_FP64_ROWS = 8192 };
 
+/* Beyond this ratio of rows, large ones hide the small in the inner products of CG. */
+#define MOST_APART 0x1p52
+
+/* CG with Jacobi brings rows to one size, and takes 3 to 20 % more iterations with both (docs/results/automatic.md). */
+static bool scales_itself(const matrix_facts *f, const ladder_step *s)
+{
+    return s->solver == TESS_SOLVER_CG && s->precond == TESS_PRECOND_JACOBI &&
+           f->greatest_row <= MOST_APART * f->least_row;
+}
+
 /* Where the row-scaled residual counts, rows of very different size are brought to one first. Not for multigrid, whose
-   levels are for the matrix as its equation gives it, nor for CG with Jacobi, which brings rows to one size itself and
-   takes 3 to 20 % more iterations with both (docs/results/automatic.md). */
+   levels are for the matrix as its equation gives it. */
 static bool wants_scale(const matrix_facts *f, const tess_solve_options *o, const ladder_step *s)
 {
     const tess_stop_norm norm = verify_stop_norm(o);
-    const bool scales = has_multigrid(s) || (s->solver == TESS_SOLVER_CG && s->precond == TESS_PRECOND_JACOBI);
 
-    return !scales && rows_are_apart(f) && f->finite && (norm == TESS_STOP_NORM_ROWS || norm == TESS_STOP_NORM_BOTH) &&
-           !tess_precond_needs_order(&o->precond);
+    return !has_multigrid(s) && !scales_itself(f, s) && rows_are_apart(f) && f->finite &&
+           (norm == TESS_STOP_NORM_ROWS || norm == TESS_STOP_NORM_BOTH) && !tess_precond_needs_order(&o->precond);
 }
 
 /* Steps that this build and this matrix allow, with what the options say in place of the step's own choice. */
