@@ -126,7 +126,9 @@ static bool is_hopeless(const tess_solver *s, const auto_solve *state, const lad
 
     if (step->limit != LIMIT_BUDGET || state->remembered || !multigrid_follows(state)) { return false; }
     if (step->precond == TESS_PRECOND_NONE && is_flow(f)) { return true; }
-    return least_iterations(f, step, s->options.rtol) * iteration_cost(rates, f, step) > multigrid_cost(rates, f);
+    return least_iterations(f, step, s->options.rtol, s->options.precond.amg.near_nullspace_columns) *
+               iteration_cost(rates, f, step) >
+           multigrid_cost(rates, f);
 }
 
 /* Incomplete factors are left out where complete ones, which may follow, take little more than a trial. */

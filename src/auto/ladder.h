@@ -70,8 +70,8 @@ bool is_triangular(const matrix_facts *facts);
 /* The step that solves with a triangle. */
 bool is_substitution(const ladder_step *step);
 /* Iterations without a set-up: about the least number that they take to a relative tolerance, as far as the facts tell;
-   0 for other steps. */
-double least_iterations(const matrix_facts *facts, const ladder_step *step, double tolerance);
+   0 for other steps. modes: vectors of the near-nullspace that the caller gives. */
+double least_iterations(const matrix_facts *facts, const ladder_step *step, double tolerance, int modes);
 /* Multigrid, of a saddle point that of its blocks: its set-up and the iterations that it usually takes. */
 double multigrid_cost(const cost_rates *rates, const matrix_facts *facts);
 /* A trial of a step with incomplete factors or an approximate inverse; INFINITY for other steps. */
