@@ -194,11 +194,15 @@ static PetscErrorCode take_saddle_index(Mat A, tess_saddle_options *saddle, int6
 {
     IS set;
     PetscInt count;
+    PetscClassId kind;
     const PetscInt *rows;
 
     PetscFunctionBegin;
     PetscCall(PetscObjectQuery((PetscObject)A, "tessera_saddle_index", (PetscObject *)&set));
     if (!set) { PetscFunctionReturn(PETSC_SUCCESS); }
+    PetscCall(PetscObjectGetClassId((PetscObject)set, &kind));
+    PetscCheck(kind == IS_CLASSID, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONG,
+               "what is composed as tessera_saddle_index is no index set: compose an IS");
     PetscCall(ISGetLocalSize(set, &count));
     PetscCall(PetscMalloc1((size_t)count + 1, index));
     PetscCall(ISGetIndices(set, &rows));
@@ -450,6 +454,59 @@ static PetscErrorCode PCReset_Tessera(PC pc)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A method of PETSc that needs a preconditioner which is positive definite. */
+static PetscErrorCode needs_definite(KSP ksp, PetscBool *needs)
+{
+    PetscFunctionBegin;
+    PetscCall(PetscObjectTypeCompareAny((PetscObject)ksp, needs, KSPCG, KSPPIPECG, KSPPIPECGRR, KSPGROPPCG, KSPFCG,
+                                        KSPPIPEFCG, KSPMINRES, KSPSYMMLQ, KSPCR, KSPPIPECR, KSPNASH, KSPSTCG, KSPGLTR,
+                                        ""));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One for which a preconditioner may be another operator in each iteration; ours looks itself. */
+static PetscErrorCode is_flexible(KSP ksp, PetscBool *flexible)
+{
+    PetscFunctionBegin;
+    PetscCall(PetscObjectTypeCompareAny((PetscObject)ksp, flexible, KSPFGMRES, KSPPIPEFGMRES, KSPGCR, KSPPIPEGCR,
+                                        KSPFCG, KSPPIPEFCG, KSPFBCGS, KSPFBCGSR, KSPRICHARDSON, KSPPREONLY, KSPTESSERA,
+                                        ""));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PETSc's methods converge to a wrong x by a preconditioner that they are not for, and do not say so. */
+static PetscErrorCode PCPreSolve_Tessera(PC pc, KSP ksp, Vec b, Vec x)
+{
+    const tp_pc *const p = pc->data;
+    tess_precond_options options;
+    PetscBool needs, flexible, amg, saddle;
+
+    PetscFunctionBegin;
+    (void)b;
+    (void)x;
+    if (is_gamg(p)) { PetscFunctionReturn(PETSC_SUCCESS); }
+    PetscCall(tp_pc_complete_options(pc->data, &options));
+    PetscCall(needs_definite(ksp, &needs));
+    PetscCall(is_flexible(ksp, &flexible));
+    amg = options.kind == TESS_PRECOND_AMG ? PETSC_TRUE : PETSC_FALSE;
+    saddle = options.kind == TESS_PRECOND_SADDLE ? PETSC_TRUE : PETSC_FALSE;
+    PetscCheck(!needs || !saddle || options.saddle.factorization == TESS_SADDLE_DIAG, PetscObjectComm((PetscObject)pc),
+               PETSC_ERR_ARG_INCOMP,
+               "%s needs a preconditioner that is positive definite: -pc_tessera_schur_fact_type diag, or -ksp_type "
+               "fgmres",
+               ((PetscObject)ksp)->type_name);
+    PetscCheck(!needs || !amg ||
+                   (options.amg.restriction != TESS_AMG_RESTRICTION_AIR && options.amg.smoother != TESS_AMG_FC_JACOBI),
+               PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_INCOMP,
+               "%s needs a symmetric preconditioner: leave out -pc_tessera_amg_restriction air and "
+               "-pc_tessera_amg_smoother fc-jacobi, or take -ksp_type bcgs",
+               ((PetscObject)ksp)->type_name);
+    PetscCheck(flexible || !(amg || saddle) || options.amg.cycle != TESS_AMG_K, PetscObjectComm((PetscObject)pc),
+               PETSC_ERR_ARG_INCOMP,
+               "-pc_tessera_amg_cycle k needs -ksp_type fgmres or gcr: it is another operator in each iteration");
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* For gamg, whose PC of PETSc makes rigid-body modes of them, and for amg by aggregation. */
 static PetscErrorCode PCSetCoordinates_Tessera(PC pc, PetscInt dimensions, PetscInt nodes, PetscReal *coordinates)
 {
@@ -496,6 +553,7 @@ static PetscErrorCode PCCreate_Tessera(PC pc)
     p->words.options.solver = TESS_SOLVER_FGMRES; /* a method that chooses no preconditioner of its own */
     p->words.options.precond.kind = TESS_PRECOND_NONE;
     pc->ops->setup = PCSetUp_Tessera;
+    pc->ops->presolve = PCPreSolve_Tessera;
     pc->ops->apply = PCApply_Tessera;
     pc->ops->matapply = tp_pc_mat_apply;
     pc->ops->applytranspose = PCApplyTranspose_Tessera;

@@ -386,6 +386,59 @@ static PetscErrorCode saddle_points(void)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* PETSc's methods would go on by such a preconditioner, and some claim a wrong x. */
+static PetscErrorCode methods_that_do_not_fit_are_refused(void)
+{
+    static const char *const cases[][4] = {{"minres", "saddle", "-f_pc_tessera_schur_fact_type", "upper"},
+                                           {"minres", "saddle", NULL, NULL},
+                                           {"gmres", "saddle", "-f_pc_tessera_amg_cycle", "k"},
+                                           {"cg", "amg", "-f_pc_tessera_amg_cycle", "k"},
+                                           {"cg", "amg", "-f_pc_tessera_amg_restriction", "air"}};
+
+    PetscFunctionBegin;
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        Mat A;
+        solve s[2];
+        PetscErrorCode code;
+        PetscCall(chains("f_", 0.0, &A));
+        PetscCall(option("-f_pc_type", "tessera"));
+        PetscCall(option("-f_ksp_type", cases[c][0]));
+        PetscCall(option("-f_pc_tessera_type", cases[c][1]));
+        if (cases[c][2]) { PetscCall(option(cases[c][2], cases[c][3])); }
+        PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+        code = run(A, "f_", NULL, s);
+        PetscCall(PetscPopErrorHandler());
+        CHECK(code == PETSC_ERR_ARG_INCOMP, "%s with %s: %d", cases[c][0], cases[c][1], (int)code);
+        if (cases[c][2]) { PetscCall(PetscOptionsClearValue(NULL, cases[c][2])); }
+        PetscCall(MatDestroy(&A));
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A vector is no index set. */
+static PetscErrorCode another_object_is_no_index(void)
+{
+    Mat A;
+    Vec vector;
+    solve s[2];
+    PetscErrorCode code;
+
+    PetscFunctionBegin;
+    PetscCall(option("-i_ksp_type", "fgmres"));
+    PetscCall(option("-i_pc_type", "tessera"));
+    PetscCall(option("-i_pc_tessera_type", "saddle"));
+    PetscCall(chains("i_", 0.0, &A));
+    PetscCall(MatCreateVecs(A, &vector, NULL));
+    PetscCall(PetscObjectCompose((PetscObject)A, "tessera_saddle_index", (PetscObject)vector));
+    PetscCall(VecDestroy(&vector));
+    PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+    code = run(A, "i_", NULL, s);
+    PetscCall(PetscPopErrorHandler());
+    CHECK(code == PETSC_ERR_ARG_WRONG, "a vector as index: %d", (int)code);
+    PetscCall(MatDestroy(&A));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
     static const test_case cases[] = {CASE(kinds_converge),
@@ -396,6 +449,8 @@ int main(int argc, char **argv)
                                       CASE(multigrid_of_a_nest),
                                       CASE(a_singular_block),
                                       CASE(saddle_points),
+                                      CASE(methods_that_do_not_fit_are_refused),
+                                      CASE(another_object_is_no_index),
                                       CASE(options_of_amg),
                                       CASE(bad_options_are_refused),
                                       {NULL, NULL}};

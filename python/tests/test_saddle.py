@@ -53,6 +53,22 @@ def test_refusals(options, error, message):
         iterations(flow(), **options)
 
 
+@pytest.mark.parametrize("M, A", [
+    (ts.saddle, flow()),
+    (lambda A: ts.Preconditioner(A, kind="amg", amg_restriction="air"), ts.Matrix.gallery("laplace2d", 30)),
+])
+def test_minres_takes_what_is_positive_definite(M, A):
+    with pytest.raises(ts.TesseraValueError, match="needs a preconditioner that is positive definite"):
+        ts.minres(A, np.ones(A.shape[0]), M=M(A))
+
+
+def test_minres_takes_the_diagonal_blocks():
+    A = flow()
+    x, info = ts.minres(A, np.ones(ROWS), M=ts.saddle(A, schur_fact_type="diag"), rtol=1e-8)
+    assert info == 0
+    assert np.linalg.norm(A.to_scipy() @ x - 1.0) <= 1e-7 * np.sqrt(ROWS)
+
+
 def test_rows_of_another_scale_are_unknowns():
     """Velocities of a small viscosity have a small diagonal, and stay unknowns where pressures have none."""
     A = flow()

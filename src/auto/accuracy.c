@@ -42,6 +42,8 @@ tess_solve_options accuracy_stage(tess_solver *s, double rtol, double atol, int6
     o.rtol = rtol;
     o.atol = atol;
     o.return_last = 0;
+    /* Errors do not depend on the size of rows: where these are far apart, the norm of all is out of reach. */
+    if (o.solver == TESS_SOLVER_AUTO && o.stop_norm == TESS_STOP_NORM_AUTO) { o.stop_norm = TESS_STOP_NORM_ROWS; }
     o.max_iterations -= before;
     if (s->ctx->device == TESS_DEVICE_CPU) { /* a GPU calls monitors at intervals, and is faster without one */
         o.monitor = watch;
@@ -116,11 +118,13 @@ static bool next_tolerance(const tess_solver *s, const tess_solve_result *r, dou
 {
     const tess_accuracy_result *now = &accuracy_of(s)->reached;
     const double error = s->options.accuracy.forward > 0.0 ? now->forward_error : now->backward_error;
-    const double norm = r->residual_norm * NEXT_SHARE * accuracy_wanted(s) / error;
+    const double share = NEXT_SHARE * accuracy_wanted(s) / error;
+    const bool by_rows = r->stop_norm == TESS_STOP_NORM_ROWS;
+    const double norm = share * (by_rows ? r->rows.norm / r->rows.rhs_norm : r->residual_norm);
 
-    if (now->reached || !r->converged || !(norm > 0.0) || !(norm < r->residual_norm)) { return false; }
-    *rtol = 0.0;
-    *atol = norm;
+    if (now->reached || !r->converged || !(norm > 0.0) || !(share < 1.0)) { return false; }
+    *rtol = by_rows ? norm : 0.0;
+    *atol = by_rows ? 0.0 : norm;
     return true;
 }
 

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "precond/multigrid/by_matrix.h"
 #include "precond/precond.h"
 #include "solver/krylov.h"
 #include "solver/verify.h"
@@ -225,7 +226,7 @@ static void append_list(step_list list, const cost_rates *r, const matrix_facts 
 /* Whether M of a symmetric A is not: CG and MINRES are no methods for it. Thresholds drop entries of L and U apart. */
 static bool loses_symmetry(const tess_precond_options *p)
 {
-    const bool air = p->amg.restriction == TESS_AMG_RESTRICTION_AIR || p->amg.smoother == TESS_AMG_FC_JACOBI;
+    const bool air = amg_loses_symmetry(&p->amg);
 
     switch (p->kind) {
     case TESS_PRECOND_ILUT:

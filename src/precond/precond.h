@@ -86,6 +86,8 @@ struct tess_precond {
     uint64_t values_version;
     uint64_t changes; /* times that it was mended or widened, or renewed */
     bool varies;      /* not linear, as K cycles: for flexible methods alone */
+    /* The option by which it is not positive definite even for such a matrix: not for CG and MINRES; NULL: none is. */
+    const char *unsymmetric;
     tess_shell_precond shell;
     void *own; /* data of the kind */
 };

@@ -228,6 +228,7 @@ tess_status turned_create(const tess_matrix *a, const tess_precond_options *opti
     m->kind = t->m->kind;
     m->role = t->m->role;
     m->varies = t->m->varies;
+    m->unsymmetric = t->m->unsymmetric;
     if (status == TESS_SUCCESS) { m->values_version = a->values_version; }
     *out = m;
     return status;

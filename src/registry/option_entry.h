@@ -133,6 +133,8 @@ bool option_check_basis(const tess_solve_options *o, const option_message *messa
 /* Options of multigrid that contradict one another; a K cycle with a method that needs a linear preconditioner. */
 bool option_check_multigrid(const tess_solve_options *o, const option_message *message);
 bool option_check_cycle(const tess_solve_options *o, const option_message *message);
+/* CG or MINRES with a preconditioner that is not positive definite by what options say of it. */
+bool option_check_definite(const tess_solve_options *o, const option_message *message);
 /* With as few digits as give the value back. */
 void option_print_real(double value, char *buffer, size_t size);
 

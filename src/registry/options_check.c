@@ -530,7 +530,8 @@ static bool check_method(const tess_solve_options *o, const option_message *mess
 {
     return check_needs(o, is_of_method, message) && check_jacobi(o, message) && check_least_squares(o, message) &&
            check_row_order(o, message) && check_tolerances(o, message) && check_stop_norm(o, message) &&
-           check_choices(o, message) && option_check_basis(o, message) && option_check_cycle(o, message);
+           check_choices(o, message) && option_check_basis(o, message) && option_check_cycle(o, message) &&
+           option_check_definite(o, message);
 }
 
 /* In the words of tess_solver_create: what the storage contradicts on every device. */

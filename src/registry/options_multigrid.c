@@ -57,3 +57,21 @@ bool option_check_cycle(const tess_solve_options *o, const option_message *messa
     if (!varies || o->solver == TESS_SOLVER_FGMRES || o->solver == TESS_SOLVER_AUTO) { return true; }
     return option_refuse(message, "--amg-cycle k needs --solver fgmres: it is another operator in each iteration");
 }
+
+bool option_check_definite(const tess_solve_options *o, const option_message *message)
+{
+    const tess_saddle_factorization kind = o->precond.saddle.factorization;
+
+    if (o->solver != TESS_SOLVER_CG && o->solver != TESS_SOLVER_MINRES) { return true; }
+    if (o->precond.kind == TESS_PRECOND_AMG && amg_loses_symmetry(&o->precond.amg)) {
+        return option_refuse(message,
+                             "%s needs a symmetric preconditioner: leave out --amg-restriction air and "
+                             "--amg-smoother fc-jacobi, or take --solver bicgstab",
+                             tess_solver_kind_name(o->solver));
+    }
+    if (is_saddle(o) && kind != TESS_SADDLE_AUTO && kind != TESS_SADDLE_DIAG) {
+        return option_refuse(message, "%s needs --schur-fact-type diag: a preconditioner that is positive definite",
+                             tess_solver_kind_name(o->solver));
+    }
+    return true;
+}

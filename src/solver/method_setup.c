@@ -121,6 +121,7 @@ static tess_status choose_method(method_solver *s)
     if (kind == TESS_SOLVER_AUTO) {
         if (a->ops && symmetric) { TESS_TRY(solver_diagonal_has_one_sign(a, &one_sign)); }
         kind = a->ops ? one_sign ? TESS_SOLVER_CG : TESS_SOLVER_BICGSTAB : method_of_marks(&a->shell);
+        if (s->head->given && s->head->given->unsymmetric) { kind = TESS_SOLVER_BICGSTAB; }
         s->method = tess_find_method(kind);
     }
     if (!s->method) {
@@ -153,6 +154,14 @@ static tess_status require_flexible(const method_solver *s)
     return tess_fail(s->ctx, TESS_INVALID_ARGUMENT, "use --solver fgmres, or another cycle (--amg-cycle)",
                      "%s needs a linear preconditioner, but a K cycle is another operator in each iteration",
                      tess_solver_kind_name(s->method->kind));
+}
+
+static tess_status require_definite(const method_solver *s)
+{
+    if (!s->method->needs_symmetry || !s->precond || !s->precond->unsymmetric) { return TESS_SUCCESS; }
+    return tess_fail(s->ctx, TESS_INVALID_ARGUMENT, "use --solver bicgstab, or fgmres for a saddle point",
+                     "%s needs a preconditioner that is positive definite, and %s is not",
+                     tess_solver_kind_name(s->method->kind), s->precond->unsymmetric);
 }
 
 bool solver_note_precond_failure(method_solver *s, tess_status status)
@@ -297,6 +306,7 @@ static tess_status setup_plain(method_solver *s, const tess_precond *given)
     if (s->method->complete_options) { TESS_TRY(s->method->complete_options(s)); }
     settle_saddle(s);
     TESS_TRY(setup_precond(s, given));
+    TESS_TRY(require_definite(s));
     TESS_TRY(s->method->setup ? s->method->setup(s) : solver_setup_storage(s));
     TESS_TRY(choose_engine(s));
     if (s->krylov.extension) { TESS_TRY(s->krylov.extension->setup(s)); }

@@ -399,6 +399,39 @@ static void backward_errors(void **state)
     oracle_free(&a);
 }
 
+/* Rows of very different size and b = 1: no x in FP64 has a small norm of b - A x, and each row is solved. */
+static void rows_far_apart(void **state)
+{
+    const method automatic = {
+        .solver = TESS_SOLVER_AUTO, .precond = TESS_PRECOND_AUTO, .source = TESS_CONDITION_FACTORS};
+    oracle_csr a = oracle_tridiagonal(200, -1.0, 2.01, -1.0);
+    double *b = test_allocate(a.nrows, sizeof *b), *x = test_allocate(a.nrows, sizeof *x);
+    tess_solve_options o = options_of(&automatic, 0.0);
+    tess_matrix *matrix = NULL;
+    tess_solver *solver = NULL;
+    tess_solve_result r;
+
+    (void)state;
+    for (int64_t i = 0; i < a.nrows; i++) {
+        b[i] = 1.0;
+        x[i] = 0.0;
+        for (int64_t k = a.row_ptr[i]; k < a.row_ptr[i + 1]; k++) {
+            a.val[k] = ldexp(a.val[k], oracle_power(i, 50));
+        }
+    }
+    o.accuracy.backward = 1e-12;
+    matrix = make_matrix(ctx, &a);
+    assert_ok(ctx, tess_solver_create(matrix, &o, &solver));
+    r = solve_with(solver, ctx, a.nrows, b, x);
+    assert_true(r.accuracy.reached);
+    assert_at_most(r.accuracy.backward_error, 1e-12);
+    tess_solver_destroy(solver);
+    tess_matrix_destroy(matrix);
+    free(b);
+    free(x);
+    oracle_free(&a);
+}
+
 /* I + penalty D^T D for second differences D (Hodrick, Prescott): a condition of about 16 penalty. */
 static oracle_csr smoothing(int64_t n, double penalty)
 {
@@ -556,6 +589,7 @@ int main(void)
         cmocka_unit_test(a_blind_estimate_is_no_success),
         cmocka_unit_test(row_scales_change_nothing),
         cmocka_unit_test(backward_errors),
+        cmocka_unit_test(rows_far_apart),
         cmocka_unit_test(attempts_end_where_rounding_does),
         cmocka_unit_test(every_row_counts),
         cmocka_unit_test(zero_and_again),

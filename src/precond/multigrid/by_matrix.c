@@ -133,6 +133,11 @@ tess_amg_coarsening amg_settled_coarsening(const tess_amg_options *o, const char
     return TESS_AMG_AUTO;
 }
 
+bool amg_loses_symmetry(const tess_amg_options *o)
+{
+    return o->restriction == TESS_AMG_RESTRICTION_AIR || o->smoother == TESS_AMG_FC_JACOBI;
+}
+
 const char *amg_find_unread(const tess_amg_options *o, tess_amg_coarsening kind)
 {
     tess_precond_options plain;

@@ -34,6 +34,8 @@ tess_status amg_choose_by_matrix(const tess_matrix *a, tess_amg_options *options
 void amg_choose_plainly(tess_amg_options *options);
 /* The coarsening that the options settle, and the one that does, such as "--amg-modes". AUTO: the matrix decides. */
 tess_amg_coarsening amg_settled_coarsening(const tess_amg_options *options, const char **by);
+/* Whether a cycle of a symmetric matrix is not symmetric. */
+bool amg_loses_symmetry(const tess_amg_options *options);
 /* An option that is given, and that levels of this coarsening do not read, such as "--amg-truncation"; NULL: none. */
 const char *amg_find_unread(const tess_amg_options *options, tess_amg_coarsening kind);
 

@@ -479,6 +479,10 @@ static tess_status create(tess_precond *m, const tess_precond_options *options)
     own->asked = own->hierarchy.options;
     m->varies = options->amg.cycle == TESS_AMG_K;
     if (m->varies) { m->ops = &precond_amg_on_host; }
+    if (amg_loses_symmetry(&options->amg)) {
+        m->unsymmetric = options->amg.smoother == TESS_AMG_FC_JACOBI ? "amg with --amg-smoother fc-jacobi"
+                                                                     : "amg with --amg-restriction air";
+    }
     status = set_up(m);
 cleanup:
     return status;

@@ -446,6 +446,9 @@ static tess_status copy_options(tess_precond *m, const tess_saddle_options *opti
     o->options = *options;
     o->options.index = NULL;
     if (o->options.factorization == TESS_SADDLE_AUTO) { o->options.factorization = TESS_SADDLE_UPPER; }
+    if (o->options.factorization != TESS_SADDLE_DIAG) {
+        m->unsymmetric = "saddle other than by --schur-fact-type diag";
+    }
     if (o->options.factorization == TESS_SADDLE_DIAG && o->amg.precision == TESS_AMG_PRECISION_AUTO) {
         o->amg.precision = TESS_AMG_PRECISION_FP64; /* rounded levels may not be definite */
     }
