@@ -208,6 +208,10 @@ static bool check_role(const tess_solve_options *o, const option_message *messag
         return option_refuse(message, "--precond-precision is not for --precond saddle; name the precision of its "
                                       "multigrid, such as --amg-precision fp64");
     }
+    if (o->precond.kind == TESS_PRECOND_AMG && role->storage != TESS_PRECISION_FP64 && !one) {
+        return option_refuse(message, "--precond-precision of --precond amg is fp64 or fp32, of its products; name the "
+                                      "precision of its levels, such as --amg-precision fp16");
+    }
     if (has_sweeps(o) && !(fp64 && one)) {
         return option_refuse(message, "--precond-precision is not for --precond jacobi-sweeps; name the precisions of "
                                       "its sweeps, such as --precond-steps fp32,mixed");
