@@ -12,15 +12,16 @@ Solves of other libraries and ours on the same systems, each at its recommended 
 b = A x, x0 = 0, to --rtol of ||b|| in the 2-norm. Matrix, b and x are where the library computes. `cold` is the first
 set-up and solve of the process, after the device is awake; `warm` the median of later ones, each with its set-up. The
 residual is computed here in FP64 from x, and decides; of several right-hand sides the worst counts. `claimed` is what
-the library says of itself, null where it was told no tolerance in this norm. A setting that stops by another norm gets
-the largest power of ten times --rtol that meets it, `rtol_given`. All get --threads threads; where other programs run
-too, OMP_WAIT_POLICY=passive keeps these from waiting for one another. Joules are those of --joules seconds or more of
-warm solves. A library's failure and a matrix that is not there are records too. None of the peers is part of this
-repository; --how says where to get them. `bench/report.py contest host.jsonl` makes tables.
+the library says of itself, null where it was told no tolerance in this norm. A setting that stops by another norm
+gets the largest power of ten times --rtol that meets it, `rtol_given`, down to 1e-5 of it. All get --threads threads;
+where other programs run too, OMP_WAIT_POLICY=passive keeps these from waiting for one another. Joules are those of
+--joules seconds or more of warm solves. A library's failure and a matrix that is not there are records too. None of
+the peers is part of this repository; --how says where to get them. `bench/report.py contest host.jsonl` makes tables.
 """
 import argparse
 import datetime
 import fnmatch
+import importlib.util
 import json
 import os
 import pathlib
@@ -235,6 +236,7 @@ def run_all(options):
         if out:
             print(json.dumps(record), file=out, flush=True)
 
+    ran = 0
     with tempfile.TemporaryDirectory() as folder:
         for name in names_of(options):
             try:
@@ -249,28 +251,63 @@ def run_all(options):
                 record = record_of(problem.name, contestant, child, options)
                 print(f"  {contestant:<28} {describe(record)}", flush=True)
                 keep(record)
+                ran += 1
             path.unlink()
+    if ran == 0:
+        sys.exit("nothing ran: no problem could be made, or nobody takes it")
 
 
-def pairs(items):
+def pairs(parser, word, items):
+    """{NAME: FILE} of an option that may be given several times."""
+    wrong = [item for item in items or () if "=" not in item]
+    if wrong:
+        parser.error(f"{word} {wrong[0]}: NAME=FILE is needed")
     return dict(item.split("=", 1) for item in items or ())
+
+
+def number(kind, least):
+    """What argparse takes as a number from `least` on."""
+    def take(text):
+        value = kind(text)
+        if not value >= least:
+            raise argparse.ArgumentTypeError(f"{text} is below {least}")
+        return value
+    return take
+
+
+def check(parser, options):
+    """What would fail later, or run nothing."""
+    known = {*libraries.PYTHON, *libraries.NATIVE}
+    for word, given in (("--library", options.libraries), ("--python-of", options.python)):
+        for name in given:
+            if name not in known:
+                parser.error(f"{word} {name}: the libraries are {', '.join(sorted(known))}")
+    if options.device == "cuda" and importlib.util.find_spec("cupy") is None:
+        parser.error("--device cuda needs CuPy (pip install cupy-cuda13x), which holds the arrays on the device")
+    if options.json and not pathlib.Path(options.json).resolve().parent.is_dir():
+        parser.error(f"--json {options.json}: there is no such folder")
+    if not any(chosen_of(kind, options) for kind in (problems.SPD, problems.SYMMETRIC, problems.UNSYMMETRIC)):
+        parser.error(f"--peers {options.peers}: none of these is found; --list names what is")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--problems", help="names of the gallery and files, with commas; host, gpu, real")
     parser.add_argument("--matrices", help="the folder of the real matrices, NAME.mtx.gz")
-    parser.add_argument("--rhs", type=int, default=1, help="right-hand sides (1)")
-    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)),
+    parser.add_argument("--rhs", type=number(int, 1), default=1, help="right-hand sides (1)")
+    parser.add_argument("--threads", type=number(int, 1), default=len(os.sched_getaffinity(0)),
                         help="threads of each contestant (the cores)")
     parser.add_argument("--peers", default="*", help="libraries or LIBRARY:SETTING, patterns with commas")
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
-    parser.add_argument("--rtol", type=float, default=1e-8)
-    parser.add_argument("--repeat", type=int, default=3, help="warm solves (3)")
-    parser.add_argument("--seconds", type=float, default=10.0, help="no new warm solve after so long (10)")
-    parser.add_argument("--joules", type=float, default=0.0, help="seconds of solves to take the energy of (0: none)")
-    parser.add_argument("--limit", type=float, default=120.0, help="seconds for a contestant on a problem (120)")
-    parser.add_argument("--at-once", type=int, default=4, help="processes that load at once, before they solve (4)")
+    parser.add_argument("--rtol", type=number(float, 0.0), default=1e-8)
+    parser.add_argument("--repeat", type=number(int, 1), default=3, help="warm solves (3)")
+    parser.add_argument("--seconds", type=number(float, 0.0), default=10.0,
+                        help="no new warm solve after so long (10)")
+    parser.add_argument("--joules", type=number(float, 0.0), default=0.0,
+                        help="seconds of solves to take the energy of (0: none)")
+    parser.add_argument("--limit", type=number(float, 0.001), default=120.0,
+                        help="seconds for a contestant on a problem (120)")
+    parser.add_argument("--at-once", type=number(int, 1), default=4, help="processes that load at once, before they solve (4)")
     parser.add_argument("--library", action="append", help="NAME=FILE: hypre, amgx, amgcl, cudss")
     parser.add_argument("--python-of", action="append", help="NAME=FILE: the Python that has this library")
     parser.add_argument("--json", help="append records to this file")
@@ -280,12 +317,16 @@ def main():
     parser.add_argument("--one", help=argparse.SUPPRESS)
     parser.add_argument("--problem", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    options.libraries, options.python = pairs(options.library), pairs(options.python_of)
+    options.libraries = pairs(parser, "--library", options.library)
+    options.python = pairs(parser, "--python-of", options.python_of)
     if options.how:
         print(libraries.HOW, end="")
-    elif options.one:
+        return
+    if options.one:
         run_or_tell(options)
-    elif options.list:
+        return
+    check(parser, options)
+    if options.list:
         for kind in (problems.SPD, problems.SYMMETRIC, problems.UNSYMMETRIC):
             print(f"{kind}: " + ", ".join(chosen_of(kind, options)))
     else:

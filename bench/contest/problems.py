@@ -91,6 +91,8 @@ def make(name, folder, count=1, matrices=None):
     target = pathlib.Path(folder) / (pathlib.Path(name).name.replace(":", "-") + ".npz")
     place = place_of(name, matrices)
     matrix, coordinates, kind = from_file(place) if place else from_gallery(name)
+    if np.iscomplexobj(matrix.data):
+        raise ValueError(f"values of {name} are complex: real ones are needed")
     matrix.sort_indices()
     x = np.random.default_rng(1).uniform(-1.0, 1.0, (matrix.shape[0], count) if count > 1 else matrix.shape[0])
     np.savez(target, indptr=matrix.indptr.astype(np.int32), indices=matrix.indices.astype(np.int32), data=matrix.data,

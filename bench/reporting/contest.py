@@ -202,7 +202,12 @@ def main(arguments):
     parser.add_argument("input", nargs="+", help="what contest.py wrote with --json")
     parser.add_argument("--json", help="write all numbers to this file")
     options = parser.parse_args(arguments)
-    heads, records = load(options.input)
+    try:
+        heads, records = load(options.input)
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        parser.error(f"{', '.join(options.input)}: no records of contest.py: {error}")
+    if not records:
+        parser.error(f"{', '.join(options.input)}: no records")
     summary = summarise(records)
     for head in heads:
         print(f"- {head['program']}, commit {head['commit']}, {head['date']}, {head['hardware']}, {head['device']}"
