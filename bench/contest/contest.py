@@ -307,7 +307,8 @@ def main():
                         help="seconds of solves to take the energy of (0: none)")
     parser.add_argument("--limit", type=number(float, 0.001), default=120.0,
                         help="seconds for a contestant on a problem (120)")
-    parser.add_argument("--at-once", type=number(int, 1), default=4, help="processes that load at once, before they solve (4)")
+    parser.add_argument("--at-once", type=number(int, 1), default=4,
+                        help="processes that load at once, before they solve (4)")
     parser.add_argument("--library", action="append", help="NAME=FILE: hypre, amgx, amgcl, cudss")
     parser.add_argument("--python-of", action="append", help="NAME=FILE: the Python that has this library")
     parser.add_argument("--json", help="append records to this file")

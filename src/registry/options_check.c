@@ -209,8 +209,7 @@ static bool check_role(const tess_solve_options *o, const option_message *messag
                                       "multigrid, such as --amg-precision fp64");
     }
     if (o->precond.kind == TESS_PRECOND_AMG && role->storage != TESS_PRECISION_FP64 && !one) {
-        return option_refuse(message, "--precond-precision of --precond amg is fp64 or fp32, of its products; name the "
-                                      "precision of its levels, such as --amg-precision fp16");
+        return option_refuse(message, "amg takes --amg-precision for its levels, not --precond-precision");
     }
     if (has_sweeps(o) && !(fp64 && one)) {
         return option_refuse(message, "--precond-precision is not for --precond jacobi-sweeps; name the precisions of "

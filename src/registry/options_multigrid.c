@@ -61,17 +61,14 @@ bool option_check_cycle(const tess_solve_options *o, const option_message *messa
 bool option_check_definite(const tess_solve_options *o, const option_message *message)
 {
     const tess_saddle_factorization kind = o->precond.saddle.factorization;
+    const char *name = tess_solver_kind_name(o->solver);
 
     if (o->solver != TESS_SOLVER_CG && o->solver != TESS_SOLVER_MINRES) { return true; }
     if (o->precond.kind == TESS_PRECOND_AMG && amg_loses_symmetry(&o->precond.amg)) {
-        return option_refuse(message,
-                             "%s needs a symmetric preconditioner: leave out --amg-restriction air and "
-                             "--amg-smoother fc-jacobi, or take --solver bicgstab",
-                             tess_solver_kind_name(o->solver));
+        return option_refuse(message, "%s is not for air and fc-jacobi: their cycle is not symmetric", name);
     }
     if (is_saddle(o) && kind != TESS_SADDLE_AUTO && kind != TESS_SADDLE_DIAG) {
-        return option_refuse(message, "%s needs --schur-fact-type diag: a preconditioner that is positive definite",
-                             tess_solver_kind_name(o->solver));
+        return option_refuse(message, "%s needs --schur-fact-type diag, which is definite", name);
     }
     return true;
 }

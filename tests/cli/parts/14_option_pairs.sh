@@ -27,11 +27,11 @@ done <<'END'
 --precision fp64 --policy lossless|--precision fp64 forbids lower precisions; leave it out, or --policy lossless
 --precond amg --amg-restriction air --amg-modes 2|--amg-modes is for aggregation, which --amg-restriction air excludes
 --precond amg --amg-modes 2 --amg-split pmis|--amg-split is for classical coarsening, which --amg-modes excludes
---precond amg --precond-precision fp16|--precond-precision of --precond amg is fp64 or fp32, of its products; name the precision of its levels, such as --amg-precision fp16
---precond amg --precond-precision fp32/fp64|--precond-precision of --precond amg is fp64 or fp32, of its products; name the precision of its levels, such as --amg-precision fp16
---solver cg --precond amg --amg-restriction air|cg needs a symmetric preconditioner: leave out --amg-restriction air and --amg-smoother fc-jacobi, or take --solver bicgstab
---solver minres --precond amg --amg-smoother fc-jacobi|minres needs a symmetric preconditioner: leave out --amg-restriction air and --amg-smoother fc-jacobi, or take --solver bicgstab
---solver minres --precond saddle --schur-fact-type upper|minres needs --schur-fact-type diag: a preconditioner that is positive definite
+--precond amg --precond-precision fp16|amg takes --amg-precision for its levels, not --precond-precision
+--precond amg --precond-precision fp32/fp64|amg takes --amg-precision for its levels, not --precond-precision
+--solver cg --precond amg --amg-restriction air|cg is not for air and fc-jacobi: their cycle is not symmetric
+--solver minres --precond amg --amg-smoother fc-jacobi|minres is not for air and fc-jacobi: their cycle is not symmetric
+--solver minres --precond saddle --schur-fact-type upper|minres needs --schur-fact-type diag, which is definite
 --solver cg --precond amg --amg-cycle k|--amg-cycle k needs --solver fgmres: it is another operator in each iteration
 -ksp_type cg -ksp_gmres_restart 7|-ksp_gmres_restart is for -ksp_type gmres, gmres-ir, gmres-fd, fgmres or nested
 END
