@@ -495,7 +495,7 @@ static PetscErrorCode PCPreSolve_Tessera(PC pc, KSP ksp, Vec b, Vec x)
                "%s needs a preconditioner that is positive definite: -pc_tessera_schur_fact_type diag, or -ksp_type "
                "fgmres",
                ((PetscObject)ksp)->type_name);
-    PetscCheck(!needs || !amg ||
+    PetscCheck(!needs || !(amg || saddle) ||
                    (options.amg.restriction != TESS_AMG_RESTRICTION_AIR && options.amg.smoother != TESS_AMG_FC_JACOBI),
                PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_INCOMP,
                "%s needs a symmetric preconditioner: leave out -pc_tessera_amg_restriction air and "

@@ -64,7 +64,7 @@ bool option_check_definite(const tess_solve_options *o, const option_message *me
     const char *name = tess_solver_kind_name(o->solver);
 
     if (o->solver != TESS_SOLVER_CG && o->solver != TESS_SOLVER_MINRES) { return true; }
-    if (o->precond.kind == TESS_PRECOND_AMG && amg_loses_symmetry(&o->precond.amg)) {
+    if ((o->precond.kind == TESS_PRECOND_AMG || is_saddle(o)) && amg_loses_symmetry(&o->precond.amg)) {
         return option_refuse(message, "%s is not for air and fc-jacobi: their cycle is not symmetric", name);
     }
     if (is_saddle(o) && kind != TESS_SADDLE_AUTO && kind != TESS_SADDLE_DIAG) {

@@ -410,6 +410,7 @@ static tess_status set_up(tess_precond *m)
         m->ops = &precond_saddle_on_host;
     }
     m->varies = o->on_a->varies || o->on_s->varies;
+    if (!m->unsymmetric) { m->unsymmetric = o->on_a->unsymmetric ? o->on_a->unsymmetric : o->on_s->unsymmetric; }
     tess_log(m->ctx, TESS_LOG_INFO, "saddle: %s, %s; A by %s, S by %s and %s",
              tess_count(o->split.unknowns, "unknown").text, tess_count(o->split.constraints, "constraint").text,
              tess_precond_kind_name(o->on_a->kind), tess_saddle_schur_name(o->schur),

@@ -31,6 +31,7 @@ done <<'END'
 --precond amg --precond-precision fp32/fp64|amg takes --amg-precision for its levels, not --precond-precision
 --solver cg --precond amg --amg-restriction air|cg is not for air and fc-jacobi: their cycle is not symmetric
 --solver minres --precond amg --amg-smoother fc-jacobi|minres is not for air and fc-jacobi: their cycle is not symmetric
+--solver minres --precond saddle --amg-restriction air|minres is not for air and fc-jacobi: their cycle is not symmetric
 --solver minres --precond saddle --schur-fact-type upper|minres needs --schur-fact-type diag, which is definite
 --solver cg --precond amg --amg-cycle k|--amg-cycle k needs --solver fgmres: it is another operator in each iteration
 -ksp_type cg -ksp_gmres_restart 7|-ksp_gmres_restart is for -ksp_type gmres, gmres-ir, gmres-fd, fgmres or nested
