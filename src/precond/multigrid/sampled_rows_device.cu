@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rows that choose smoother and degree, on a GPU: a thread for each of them. */
+#include "device/gpu/gpu.h"
 #include "precond/multigrid/passes_device.cuh"
 #include "precond/multigrid/sampled_rows.h"
 
@@ -21,38 +22,33 @@ __global__ void __launch_bounds__(GPU_BLOCK)
     }
 }
 
-} // namespace
-
-tess_status amg_device_sample_largest(tess_context *ctx, const csr_view *a, uint64_t seed, int64_t count,
-                                      double *largest)
+/* A kernel writes `count` values on the device, which go to `out`. */
+template <typename value, typename kernel, typename... given>
+tess_status sample(tess_context *ctx, const char *what, int64_t count, value *out, kernel run,
+                   const given &...arguments)
 {
     gpu_scope scope(ctx);
-    double *found = nullptr;
+    value *found = nullptr;
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(tess_device_allocate(ctx, count, sizeof *found, reinterpret_cast<void **>(&found)));
-    largest_kernel<<<gpu_grid(ctx, count, AMG_SAMPLE / GPU_BLOCK), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(*a, seed, count,
-                                                                                                       found);
-    TESS_TRY(gpu_check_launch(ctx, "the largest entries of rows"));
-    status = ctx->backend->download(ctx, largest, found, static_cast<size_t>(count) * sizeof *found);
+    TESS_TRY(gpu_launch(ctx, what, run, gpu_grid(ctx, count, AMG_SAMPLE / GPU_BLOCK), 0, arguments..., count, found));
+    status = ctx->backend->download(ctx, out, found, static_cast<size_t>(count) * sizeof *found);
 cleanup:
     tess_device_release(ctx, found, count, sizeof *found);
     return status;
 }
 
+} // namespace
+
+tess_status amg_device_sample_largest(tess_context *ctx, const csr_view *a, uint64_t seed, int64_t count,
+                                      double *largest)
+{
+    return sample(ctx, "the largest entries of rows", count, largest, largest_kernel, *a, seed);
+}
+
 tess_status amg_device_sample_sums(tess_context *ctx, const csr_view *a, uint64_t seed, double scale, int64_t count,
                                    amg_row_sums *sums)
 {
-    gpu_scope scope(ctx);
-    amg_row_sums *found = nullptr;
-    tess_status status = TESS_SUCCESS;
-
-    TESS_TRY(tess_device_allocate(ctx, count, sizeof *found, reinterpret_cast<void **>(&found)));
-    sums_kernel<<<gpu_grid(ctx, count, AMG_SAMPLE / GPU_BLOCK), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(*a, seed, scale,
-                                                                                                    count, found);
-    TESS_TRY(gpu_check_launch(ctx, "sums of rows"));
-    status = ctx->backend->download(ctx, sums, found, static_cast<size_t>(count) * sizeof *found);
-cleanup:
-    tess_device_release(ctx, found, count, sizeof *found);
-    return status;
+    return sample(ctx, "sums of rows", count, sums, sums_kernel, *a, seed, scale);
 }
