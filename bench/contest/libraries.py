@@ -32,9 +32,12 @@ def python_of(name, options):
 
 
 def launcher(name, options):
-    """What stands before the command of a process, and its environment: as many threads for all."""
+    """What stands before the command of a process, and its environment: as many threads for all. Ours has cuDSS too,
+    which it takes where complete factors pay."""
     processes = options.threads if name in OF_PROCESSES else 1
     environment = dict(os.environ, **{word: str(options.threads // processes) for word in THREADS})
+    if "cudss" in options.libraries:
+        environment.setdefault("TESSERA_CUDSS", str(options.libraries["cudss"]))
     if processes == 1:
         return [], environment
     environment.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")  # in a container

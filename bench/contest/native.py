@@ -208,7 +208,6 @@ class Amgx(Native):
         self.call("AMGX_matrix_upload_all", self.a, problem.n, m.nnz, 1, 1, pointer(m.indptr), pointer(m.indices),
                   pointer(m.data), None)
         self.call("AMGX_vector_upload", self.b, problem.n, 1, pointer(problem.b))
-        self.call("AMGX_vector_set_zero", self.x, problem.n, 1)
         self.solver = None
 
     def setup(self):
@@ -220,6 +219,7 @@ class Amgx(Native):
 
     def solve(self):
         iterations, status = ctypes.c_int(), ctypes.c_int()
+        self.call("AMGX_vector_set_zero", self.x, self.problem.n, 1)  # its solve adds to what x holds
         self.call("AMGX_solver_solve_with_0_initial_guess", self.solver, self.b, self.x)
         self.call("AMGX_solver_get_iterations_number", self.solver, ctypes.byref(iterations))
         self.call("AMGX_solver_get_status", self.solver, ctypes.byref(status))

@@ -28,6 +28,7 @@ typedef enum fact_count {
     FACT_ABOVE,
     FACT_BELOW,
     FACT_AMONG_ZEROS,
+    FACT_LEFT, /* rows that a second pass takes */
     FACT_COUNTS
 } fact_count;
 
@@ -48,8 +49,9 @@ typedef struct fact_sums {
     double most[FACT_EXTREMES]; /* -INFINITY: there is none */
 } fact_sums;
 
-/* A row's sums are those of its parts of so many entries, in order. */
-enum { FACT_PART = 1024 };
+/* A row's sums are those of its parts of so many entries, in order. A GPU takes rows of more than FACT_LONG entries in a
+   second pass. */
+enum { FACT_PART = 64, FACT_LONG = 512 };
 /* A row sums to nearly 0: below this share of its magnitudes. */
 #define FACT_NEAR 0x1p-10
 
@@ -150,13 +152,13 @@ TESS_HD void fact_end_row(double diagonal, int64_t length, const fact_part *p, f
     }
 }
 
-/* Of the entries of row i, for the hash of a pattern. */
-TESS_HD uint64_t fact_hash_row(const csr_view *v, int64_t i)
+/* Of the entries of row i from number `first` on, each `step`-th: for the hash of a pattern. */
+TESS_HD uint64_t fact_hash_row(const csr_view *v, int64_t i, int first, int step)
 {
     const int64_t end = tess_row_offset(v->row_ptr, v->row_ptr_bits, i + 1);
     uint64_t sum = 0;
 
-    for (int64_t k = tess_row_offset(v->row_ptr, v->row_ptr_bits, i); k < end; k++) {
+    for (int64_t k = tess_row_offset(v->row_ptr, v->row_ptr_bits, i) + first; k < end; k += step) {
         sum += tess_random_bits((uint64_t)i, (uint64_t)v->col_ind[k]);
     }
     return sum;
@@ -170,8 +172,15 @@ typedef struct fact_way {
     double differences, sum, far;
 } fact_way;
 
-/* Entry begin + l of a row is in sum l mod FACT_LANES; a power of two. */
-enum { FACT_LANES = 128 };
+/* Of a row, up to FACT_PAIRS entries are looked at, evenly spread; number l of these is in sum l mod FACT_LANES, which
+   is a power of two. */
+enum { FACT_LANES = 128, FACT_PAIRS = 2048 };
+
+/* From one entry that is looked at to the next. */
+TESS_HD int64_t fact_pair_step(int64_t length)
+{
+    return length > FACT_PAIRS ? (length + FACT_PAIRS - 1) / FACT_PAIRS : 1;
+}
 
 TESS_HD void fact_way_join(fact_way *w, const fact_way *other)
 {

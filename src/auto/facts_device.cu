@@ -2,10 +2,11 @@
 /*
  * The facts of a matrix on the GPU, from the arrays where they lie. A thread takes a row; where a row of its wave is
  * longer than a part (fact_rows.h), the wave's threads take the parts of all its rows, and each row joins its own in
- * order. Blocks store what they found, and one block joins that.
+ * order. Rows of more than FACT_LONG entries, if there are some, get a block each in a second pass. Blocks store what
+ * they found, and one block joins that.
  */
 #include "auto/facts.h"
-#include "device/gpu/gpu.h"
+#include "device/gpu/long_rows.cuh"
 #include "device/gpu/wave_sums.cuh"
 
 namespace {
@@ -126,12 +127,17 @@ __device__ fact_part take_part(const csr_view &v, const double *diagonal, const 
     return take_entries(v, diagonal, p, from, p.end - from > FACT_PART ? from + FACT_PART : p.end, sums);
 }
 
+__device__ int64_t parts_of(int64_t length)
+{
+    return (length + FACT_PART - 1) / FACT_PART;
+}
+
 /* All threads of a wave call it; returns what this thread's row has. */
 __device__ fact_part take_long_rows(const csr_view &v, const double *diagonal, const row_place &p, wave_rows *w,
                                     fact_sums *sums)
 {
     const int lane = (int)threadIdx.x % GPU_WAVE;
-    const int64_t mine = (p.end - p.begin + FACT_PART - 1) / FACT_PART;
+    const int64_t mine = parts_of(p.end - p.begin);
     int64_t up_to = mine;
     fact_part row = fact_part_start();
 
@@ -169,8 +175,10 @@ __global__ void __launch_bounds__(GPU_BLOCK) rows_kernel(csr_view v, const doubl
     for (int64_t base = (int64_t)blockIdx.x * GPU_BLOCK + wave * GPU_WAVE; base < v.nrows; base += step) {
         const int64_t i = base + lane;
         const bool there = i < v.nrows;
-        const row_place p = {i, there ? tess_row_offset(v.row_ptr, v.row_ptr_bits, i) : 0,
-                             there ? tess_row_offset(v.row_ptr, v.row_ptr_bits, i + 1) : 0, there ? diagonal[i] : 0.0};
+        const int64_t begin = there ? tess_row_offset(v.row_ptr, v.row_ptr_bits, i) : 0;
+        const int64_t length = there ? tess_row_offset(v.row_ptr, v.row_ptr_bits, i + 1) - begin : 0;
+        const bool is_left = length > FACT_LONG;
+        const row_place p = {i, begin, is_left ? begin : begin + length, there ? diagonal[i] : 0.0};
         fact_part row;
 
         if (GPU_BALLOT(p.end - p.begin > FACT_PART)) {
@@ -181,9 +189,74 @@ __global__ void __launch_bounds__(GPU_BLOCK) rows_kernel(csr_view v, const doubl
             row = fact_part_start();
             fact_part_join(&row, &only);
         }
-        if (there) { fact_end_row(p.d, p.end - p.begin, &row, &sums); }
+        sums.count[FACT_LEFT] += is_left;
+        if (there && !is_left) { fact_end_row(p.d, length, &row, &sums); }
     }
     store_joined(&sums, of_block + blockIdx.x);
+}
+
+/* A row by all threads of a block; the result is in thread 0. `parts`: GPU_BLOCK of them, shared. */
+__device__ fact_part take_by_block(const csr_view &v, const double *diagonal, const row_place &p, fact_part *parts,
+                                   fact_sums *sums)
+{
+    const int64_t count = parts_of(p.end - p.begin);
+    fact_part row = fact_part_start();
+
+    for (int64_t base = 0; base < count; base += GPU_BLOCK) {
+        const int64_t from = p.begin + (base + threadIdx.x) * FACT_PART;
+        const int there = count - base < GPU_BLOCK ? (int)(count - base) : GPU_BLOCK;
+
+        if ((int)threadIdx.x < there) {
+            parts[threadIdx.x] =
+                take_entries(v, diagonal, p, from, p.end - from > FACT_PART ? from + FACT_PART : p.end, sums);
+        }
+        __syncthreads();
+        for (int q = 0; threadIdx.x == 0 && q < there; q++) {
+            fact_part_join(&row, &parts[q]);
+        }
+        __syncthreads(); /* before the next parts replace these */
+    }
+    return row;
+}
+
+template <typename OFFSET>
+__global__ void __launch_bounds__(GPU_BLOCK) long_rows_kernel(csr_view v, const double *diagonal, fact_sums *of_block)
+{
+    __shared__ fact_part parts[GPU_BLOCK];
+    fact_sums sums;
+
+    fact_sums_start(&sums);
+    for_long_rows(v.nrows, (const OFFSET *)v.row_ptr, FACT_LONG, [&](int64_t i, int64_t begin, int64_t end) {
+        const row_place p = {i, begin, end, diagonal[i]};
+        const fact_part row = take_by_block(v, diagonal, p, parts, &sums);
+
+        if (threadIdx.x == 0) { fact_end_row(p.d, end - begin, &row, &sums); }
+    });
+    store_joined(&sums, of_block + blockIdx.x);
+}
+
+/* What `grid` blocks have found; the place for the result is behind theirs. */
+tess_status take_joined(tess_context *ctx, fact_sums *of_block, unsigned grid, fact_sums *sums)
+{
+    const tess_status status = gpu_launch(ctx, "joining facts", join_kernel, 1, 0, of_block, grid, of_block + grid);
+
+    return status == TESS_SUCCESS ? ctx->backend->download(ctx, sums, of_block + grid, sizeof *sums) : status;
+}
+
+tess_status look_at_long_rows(tess_context *ctx, const csr_view *v, const double *diagonal, fact_sums *of_block,
+                              unsigned grid, fact_sums *sums)
+{
+    const char *const name = "facts of long rows";
+    fact_sums found;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(v->row_ptr_bits == 32
+                 ? gpu_launch(ctx, name, long_rows_kernel<int32_t>, grid, 0, *v, diagonal, of_block)
+                 : gpu_launch(ctx, name, long_rows_kernel<int64_t>, grid, 0, *v, diagonal, of_block));
+    TESS_TRY(take_joined(ctx, of_block, grid, &found));
+    fact_sums_join(sums, &found);
+cleanup:
+    return status;
 }
 
 tess_status look(const tess_matrix *a, const double *diagonal, fact_sums *sums)
@@ -198,8 +271,8 @@ tess_status look(const tess_matrix *a, const double *diagonal, fact_sums *sums)
 
     if (status != TESS_SUCCESS) { return status; }
     TESS_TRY(gpu_launch(ctx, "facts of rows", rows_kernel, grid, 0, *v, diagonal, of_block));
-    TESS_TRY(gpu_launch(ctx, "joining facts", join_kernel, 1, 0, of_block, grid, of_block + grid));
-    status = ctx->backend->download(ctx, sums, of_block + grid, sizeof *sums);
+    TESS_TRY(take_joined(ctx, of_block, grid, sums));
+    if (sums->count[FACT_LEFT] > 0) { status = look_at_long_rows(ctx, v, diagonal, of_block, grid, sums); }
 cleanup:
     return status;
 }
@@ -213,10 +286,11 @@ __global__ void __launch_bounds__(FACT_LANES)
     const int lane = (int)threadIdx.x;
 
     for (int64_t at = blockIdx.x; at < count; at += gridDim.x) {
-        const int64_t i = at * step, end = tess_row_offset(v.row_ptr, v.row_ptr_bits, i + 1);
+        const int64_t i = at * step, begin = tess_row_offset(v.row_ptr, v.row_ptr_bits, i);
+        const int64_t end = tess_row_offset(v.row_ptr, v.row_ptr_bits, i + 1), apart = fact_pair_step(end - begin);
         fact_way mine = {0.0, 0.0, 0.0};
 
-        for (int64_t k = tess_row_offset(v.row_ptr, v.row_ptr_bits, i) + lane; k < end; k += FACT_LANES) {
+        for (int64_t k = begin + lane * apart; k < end; k += FACT_LANES * apart) {
             fact_take_pair(&v, reach, i, k, &mine);
         }
         of_lane[lane] = mine;
@@ -243,15 +317,27 @@ tess_status pair(const tess_matrix *a, int64_t step, int64_t reach, fact_way *wa
 
 /* ---- the pattern ---- */
 
+/* A wave takes its rows of more than FACT_PART entries together. */
 __global__ void __launch_bounds__(GPU_BLOCK) pattern_kernel(csr_view v, unsigned long long *hash)
 {
+    const int lane = (int)threadIdx.x % GPU_WAVE;
+    const int64_t step = (int64_t)gridDim.x * GPU_BLOCK;
     unsigned long long sum = 0;
 
-    for (int64_t i = (int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x; i < v.nrows; i += (int64_t)gridDim.x * GPU_BLOCK) {
-        sum += fact_hash_row(&v, i);
+    for (int64_t base = (int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x - lane; base < v.nrows; base += step) {
+        const int64_t i = base + lane;
+        const int64_t length = i < v.nrows ? tess_row_offset(v.row_ptr, v.row_ptr_bits, i + 1) -
+                                                 tess_row_offset(v.row_ptr, v.row_ptr_bits, i)
+                                           : 0;
+        auto together = GPU_BALLOT(length > FACT_PART);
+
+        if (length <= FACT_PART && i < v.nrows) { sum += fact_hash_row(&v, i, 0, 1); }
+        for (int q = 0; together != 0; q++, together >>= 1) {
+            if (together & 1) { sum += fact_hash_row(&v, base + q, lane, GPU_WAVE); }
+        }
     }
     sum = lanes_sum_down(sum, GPU_WAVE);
-    if (threadIdx.x % GPU_WAVE == 0) { atomicAdd(hash, sum); }
+    if (lane == 0) { atomicAdd(hash, sum); }
 }
 
 tess_status pattern(const tess_matrix *a, uint64_t *hash)

@@ -46,10 +46,10 @@ static tess_status look(const tess_matrix *a, const double *diagonal, fact_sums 
 static fact_way pair_row(const csr_view *v, int64_t reach, int64_t i)
 {
     fact_way lane[FACT_LANES] = {{0.0, 0.0, 0.0}};
-    const int64_t begin = csr_offset(v, i);
+    const int64_t begin = csr_offset(v, i), end = csr_offset(v, i + 1), step = fact_pair_step(end - begin);
 
-    for (int64_t k = begin; k < csr_offset(v, i + 1); k++) {
-        fact_take_pair(v, reach, i, k, &lane[(k - begin) % FACT_LANES]);
+    for (int64_t k = begin, l = 0; k < end; k += step, l++) {
+        fact_take_pair(v, reach, i, k, &lane[l % FACT_LANES]);
     }
     for (int half = FACT_LANES / 2; half > 0; half /= 2) {
         for (int l = 0; l < half; l++) {
@@ -101,7 +101,7 @@ static tess_status pattern(const tess_matrix *a, uint64_t *hash)
 
 #pragma omp parallel for num_threads(host_threads_for(a->ctx, v->nnz)) schedule(static) reduction(+ : sum)
     for (int64_t i = 0; i < v->nrows; i++) {
-        sum += fact_hash_row(v, i);
+        sum += fact_hash_row(v, i, 0, 1);
     }
     *hash = sum;
     return TESS_SUCCESS;

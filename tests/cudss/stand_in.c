@@ -23,14 +23,11 @@ typedef struct object {
     const int32_t *row_ptr, *column;
     const void *val;
     int type, matrix;                      /* of values; of the matrix */
-    bool transposed, pivoting, repeatable; /* CONFIG; pivoting: by Bunch and Kaufman */
+    bool transposed, repeatable;           /* CONFIG; repeatable, of the factors too */
     double *lu;                            /* DATA: n x n by rows, and the pivots' rows */
     int64_t *pivot, size;
     int info, changed, type_of_factors, matrix_of_factors;
 } object;
-
-/* cuDSS does not take that rule for large matrices. */
-enum { MOST_PIVOTED = 100 };
 
 static cudss_control control = {.fail_at = -1, .fail_with = 5, .major = 1};
 
@@ -113,6 +110,12 @@ int cudssSetStream(void *handle, void *stream)
     return take(handle, HANDLE) ? CUDSS_OK : BAD_VALUE;
 }
 
+int cudssSetThreadingLayer(void *handle, const char *path)
+{
+    BEGIN;
+    return take(handle, HANDLE) && path ? CUDSS_OK : BAD_VALUE;
+}
+
 int cudssConfigCreate(void **config)
 {
     return make(config, CONFIG);
@@ -133,7 +136,6 @@ int cudssConfigSet(void *config, int which, const void *value, size_t bytes)
     memcpy(&given, value, sizeof given);
     if (which == CUDSS_TRANSPOSED) { o->transposed = given == 1; }
     if (which == CUDSS_REPEATABLE) { o->repeatable = given == 1; }
-    if (which == CUDSS_PIVOTING) { o->pivoting = given == CUDSS_BUNCH_KAUFMAN; }
     return CUDSS_OK;
 }
 
@@ -292,14 +294,21 @@ static void fill(object *data, const object *a)
     }
 }
 
-/* Rows are exchanged unless the matrix counts as positive definite. */
+/* Rows are exchanged unless the matrix counts as positive definite, or is symmetric and the factors repeat: cuDSS 1.0.0
+   then does not match rows with columns either. */
+static bool exchanges(const object *data)
+{
+    return data->matrix_of_factors == CUDSS_GENERAL ||
+           (data->matrix_of_factors == CUDSS_SYMMETRIC && !data->repeatable);
+}
+
 static void choose_pivot(object *data, int64_t k)
 {
     const int64_t n = data->size;
     const double small = data->type_of_factors == CUDSS_FP32 ? SMALL_FP32 : SMALL_FP64;
     int64_t best = k;
 
-    for (int64_t i = k + 1; i < n && data->matrix_of_factors != CUDSS_DEFINITE; i++) {
+    for (int64_t i = k + 1; i < n && exchanges(data); i++) {
         if (fabs(data->lu[i * n + k]) > fabs(data->lu[best * n + k])) { best = i; }
     }
     data->pivot[k] = best;
@@ -403,7 +412,7 @@ static int solve_columns(const object *data, bool transposed, const object *solu
 static int execute(int step, const object *config, object *data, const object *a, const object *x, const object *b)
 {
     switch (step) {
-    case CUDSS_ANALYSE: return config->pivoting && a->n > MOST_PIVOTED ? CUDSS_UNSUPPORTED : analyse(data, a);
+    case CUDSS_ANALYSE: data->repeatable = config->repeatable; return analyse(data, a);
     case CUDSS_FACTOR: return factor(data, a);
     /* as cuDSS 1.0.0 */
     case CUDSS_SOLVE:

@@ -129,6 +129,66 @@ static void the_transpose_is_solved(void **state)
     free(r);
 }
 
+/* What constraint c, of m, says of the unknown u, of 2 m: 0 for most. */
+static double coefficient(int64_t m, int64_t c, int64_t u)
+{
+    const bool there = u == 2 * c || u == 2 * c + 1 || u == (2 * c + 7) % (2 * m);
+
+    return there ? 1.0 + 0.25 * (double)((3 * c + 5 * u) % 7) : 0.0;
+}
+
+/* [c B; B^T D] with m constraints before 2 m unknowns; c on the diagonal, where it is not 0. D is small: no elimination
+   without exchanges is stable. */
+static oracle_csr constrained(int64_t m, double c)
+{
+    oracle_csr a = oracle_open(3 * m, 3 * m);
+
+    for (int64_t i = 0; i < 3 * m; i++) {
+        if (i < m && c != 0.0) { oracle_push(&a, i, c); }
+        for (int64_t j = 0; j < m && i >= m; j++) {
+            if (coefficient(m, j, i - m) != 0.0) { oracle_push(&a, j, coefficient(m, j, i - m)); }
+        }
+        for (int64_t j = m; j < 3 * m && i < m; j++) {
+            if (coefficient(m, i, j - m) != 0.0) { oracle_push(&a, j, coefficient(m, i, j - m)); }
+        }
+        if (i >= m) { oracle_push(&a, i, 1e-3); }
+        oracle_end_row(&a, i);
+    }
+    return a;
+}
+
+static void check_constrained(double c, tess_precision precision)
+{
+    const int64_t m = control ? 20 : 1500;
+    const tess_precond_options options = direct_options(TESS_PRECOND_LU, precision);
+    oracle_csr a = constrained(m, c);
+    double *r = random_values(3 * m, 7, -1.0, 1.0), *z = random_values(3 * m, 8, -1.0, 1.0);
+    tess_context *ctx = open_device(1);
+    tess_matrix *matrix = make_matrix(ctx, &a);
+    tess_precond *factors = NULL;
+
+    assert_ok(ctx, tess_precond_create(matrix, &options, &factors));
+    assert_ok(ctx, factors->ops->solve_on_host(factors, false, r, z));
+    check_backward_error(&a, r, z, precision);
+    tess_precond_destroy(factors);
+    tess_matrix_destroy(matrix);
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+    free(r);
+    free(z);
+}
+
+/* cuDSS 1.0.0 matches no rows with columns where factors shall repeat: those of an indefinite matrix may not. A diagonal
+   of one sign does not tell that a matrix is one; pivots that were changed do. */
+static void saddle_points_have_factors(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        check_constrained(k == 0 ? 0.0 : 1e-60, TESS_PRECISION_FP64);
+        check_constrained(k == 0 ? 0.0 : 1e-30, TESS_PRECISION_FP32);
+    }
+}
+
 /* An automatic solve tells that a pivot was too small; the rest of the residual is the iterations' work. */
 static void changed_pivots_are_told(void **state)
 {
@@ -323,6 +383,7 @@ int main(void)
                                        cmocka_unit_test(predicted_memory_is_limited),
                                        cmocka_unit_test(time_is_limited),
                                        cmocka_unit_test(the_transpose_is_solved),
+                                       cmocka_unit_test(saddle_points_have_factors),
                                        cmocka_unit_test(changed_pivots_are_told),
                                        cmocka_unit_test(each_call_fails_once),
                                        cmocka_unit_test(analyses_are_kept),

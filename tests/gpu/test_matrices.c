@@ -189,8 +189,8 @@ static void wrong_borrowed_arrays_are_refused(void **state)
  */
 static void wrong_columns_of_long_rows_are_found(void **state)
 {
-    enum { COLUMNS = 200 };
-    static const int places[] = {1, 31, 32, 33, 63, 64, 65, COLUMNS - 1};
+    enum { COLUMNS = 1300 }; /* more than a thread looks at by itself */
+    static const int places[] = {1, 31, 32, 33, 63, 64, 65, 255, 256, 1024, COLUMNS - 1};
     const int64_t offsets[] = {0, COLUMNS, COLUMNS + 1};
     double values[COLUMNS + 1];
     int32_t columns[COLUMNS + 1];

@@ -6,7 +6,7 @@
 
 #include "support/test.h"
 
-enum { COLUMNS = 700, ONE_THREAD = 256 }; /* the latter: entries that one thread adds at most */
+enum { COLUMNS = 2500, ONE_THREAD = 256 }; /* the latter: entries that one thread adds at most */
 
 static tess_context *gpu;
 
@@ -85,6 +85,9 @@ static void long_rows_are_the_block_s(void **state)
     (void)state;
     check_rows(300, (const int[]){3, 257, 0, 256, 2, 1, 1, 1, 1, 1, 1, 1}, 12);
     check_rows(40, (const int[]){100, 600, 65}, 3);
+    check_rows(40, (const int[]){1024, 1025, 65, 2500, 2300}, 5); /* by groups of threads */
+    check_rows(5, (const int[]){1025, 1500, 2500}, 3);
+    check_rows(3000, (const int[]){0, 1, 700, 2}, 4); /* a block has several */
 }
 
 int main(void)

@@ -129,15 +129,15 @@ static void same_facts(const matrix_facts *f, const matrix_facts *g)
 
 /* ---- matrices ---- */
 
-/* Rows of 0 to 5,000 entries, so that rows of several parts lie beside short ones. Values are of many sizes, some 0. */
+/* Rows of 0 to 5,000 entries, so that rows of several parts lie beside short ones; long ones lie side by side. Values are of many sizes, some 0. */
 static oracle_csr make_uneven(void)
 {
-    static const int lengths[] = {0, 1, 7, 33, 1023, 1024, 1025, 2048, 2049, 5000, 3, 0};
+    static const int lengths[] = {0, 1, 7, 33, 63, 64, 65, 511, 512, 513, 1024, 2049, 5000, 3, 0};
     oracle_csr a = oracle_open(5000, 5000);
     uint64_t seed = 17;
 
     for (int64_t i = 0; i < a.nrows; i++) {
-        const int64_t length = i % 100 == 7 ? lengths[i / 100 % 12] : i % 4;
+        const int64_t length = i < 40 ? 530 + i : i % 100 == 47 ? lengths[i / 100 % 15] : i % 4;
         const int64_t first = length < 5000 ? (int64_t)(oracle_random_bits(&seed) % (uint64_t)(5000 - length)) : 0;
 
         for (int64_t j = first; j < first + length; j++) {

@@ -49,10 +49,13 @@ __device__ void extract_row(const setup_task &task, const open_block &o, int64_t
         o.a[o.lane + o.ld * o.lane] = 1.0;
         return;
     }
-    for (OFFSET e = row_ptr[row]; e < row_ptr[row + 1]; e++) {
+    const int64_t end = row_ptr[row + 1];
+
+    for (int64_t e = csr_column_from(task.v.col_ind, row_ptr[row], end, first); e < end; e++) {
         const int64_t j = task.v.col_ind[e] - first;
 
-        if (j >= 0 && j < o.k) { o.a[o.lane + o.ld * static_cast<int>(j)] = val[e]; }
+        if (j >= o.k) { break; }
+        o.a[o.lane + o.ld * static_cast<int>(j)] = val[e];
     }
     if (task.m.mends_zeros && o.a[o.lane + o.ld * o.lane] == 0.0) { o.a[o.lane + o.ld * o.lane] = 1.0; }
 }

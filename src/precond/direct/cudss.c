@@ -14,6 +14,7 @@ struct cudss_solver {
     tess_context *ctx;
     mumps_symmetry symmetry;
     tess_precision precision;
+    bool repeatable;
     void *handle, *config, *data, *matrix, *solution, *rhs; /* NULL: not made */
     cudss_arrays arrays;
 };
@@ -90,7 +91,7 @@ static tess_status configure(cudss_solver *s)
     tess_status status = TESS_SUCCESS;
 
     TRY_CALL(cudssConfigCreate, (&s->config));
-    TESS_TRY(set(s, CUDSS_REPEATABLE, 1));
+    TESS_TRY(set(s, CUDSS_REPEATABLE, s->repeatable));
 cleanup:
     return status;
 }
@@ -112,6 +113,7 @@ static tess_status open_all(void *user)
 
     TRY_CALL(cudssCreate, (&s->handle));
     TRY_CALL(cudssSetStream, (s->handle, s->ctx->backend->stream(s->ctx)));
+    if (library.threads[0]) { TRY_CALL(cudssSetThreadingLayer, (s->handle, library.threads)); }
     TESS_TRY(configure(s));
     TRY_CALL(cudssDataCreate, (s->handle, &s->data));
     TRY_CALL(cudssMatrixCreateCsr,
@@ -137,15 +139,19 @@ static tess_status close_all(void *user)
     return TESS_SUCCESS;
 }
 
-tess_status cudss_open(tess_context *ctx, tess_precision precision, mumps_symmetry symmetry, const cudss_arrays *arrays,
-                       cudss_solver **out)
+tess_status cudss_open(tess_context *ctx, tess_precision precision, mumps_symmetry symmetry, bool repeatable,
+                       const cudss_arrays *arrays, cudss_solver **out)
 {
     opening o = {.precision = precision, .arrays = arrays};
     tess_status status = TESS_SUCCESS;
 
     *out = NULL;
     TESS_TRY(tess_host_allocate(ctx, 1, sizeof *o.solver, (void **)&o.solver));
-    *o.solver = (cudss_solver){.ctx = ctx, .symmetry = symmetry, .precision = precision, .arrays = *arrays};
+    *o.solver = (cudss_solver){.ctx = ctx,
+                               .symmetry = symmetry,
+                               .precision = precision,
+                               .repeatable = repeatable,
+                               .arrays = *arrays};
     status = ctx->backend->within(ctx, open_all, &o);
     if (status == TESS_SUCCESS) {
         *out = o.solver;
@@ -179,24 +185,6 @@ static int run(cudss_solver *s, int which)
     return library.cudssExecute(s->handle, which, s->config, s->data, s->matrix, s->solution, s->rhs);
 }
 
-/* The usual pivots of an indefinite matrix have 50 times the backward error on a saddle point, but Bunch and Kaufman's
-   are not for each matrix: laplace3d:40 is refused. */
-static tess_status execute_analysis(cudss_solver *s)
-{
-    int code = 0;
-    tess_status status = TESS_SUCCESS;
-
-    if (s->symmetry == MUMPS_INDEFINITE) { TESS_TRY(set(s, CUDSS_PIVOTING, CUDSS_BUNCH_KAUFMAN)); }
-    code = run(s, CUDSS_ANALYSE);
-    if (code == CUDSS_UNSUPPORTED && s->symmetry == MUMPS_INDEFINITE) {
-        TESS_TRY(set(s, CUDSS_PIVOTING, CUDSS_USUAL_PIVOTS));
-        code = run(s, CUDSS_ANALYSE);
-    }
-    status = check(s->ctx, code, "the analysis");
-cleanup:
-    return status;
-}
-
 static tess_status ask(const cudss_solver *s, int which, void *value, size_t bytes)
 {
     size_t written = 0;
@@ -222,7 +210,7 @@ static tess_status analyse_within(void *user)
     int64_t estimates[CUDSS_ESTIMATE_COUNT] = {0}, flops = 0;
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(execute_analysis(t->solver));
+    TESS_TRY(check(t->solver->ctx, run(t->solver, CUDSS_ANALYSE), "the analysis"));
     TESS_TRY(ask(t->solver, CUDSS_ESTIMATES, estimates, sizeof estimates));
     TESS_TRY(ask(t->solver, CUDSS_FLOPS, &flops, sizeof flops));
     TESS_TRY(ask(t->solver, CUDSS_FACTOR_ENTRIES, &t->facts->entries, sizeof t->facts->entries));

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where cuDSS is looked for. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* dladdr */
+#endif
 #include "precond/direct/cudss_library.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/library.h"
 
@@ -35,6 +39,25 @@ static void *find(const char *path, char *why, size_t length)
     return library;
 }
 
+/* The layer by GNU OpenMP: this library's own threads. */
+static void find_threads(cudss_library *found)
+{
+    Dl_info place;
+    void *symbol = NULL;
+    const char *slash = NULL;
+    int length = 0;
+
+    memcpy(&symbol, &found->cudssCreate, sizeof symbol);
+    if (dladdr(symbol, &place) && place.dli_fname) { slash = strrchr(place.dli_fname, '/'); }
+    if (slash) {
+        length = snprintf(found->threads, sizeof found->threads, "%.*s/libcudss_mtlayer_gomp.so.%d",
+                          (int)(slash - place.dli_fname), place.dli_fname, found->version / 100);
+    }
+    if (length <= 0 || (size_t)length >= sizeof found->threads || access(found->threads, R_OK) != 0) {
+        found->threads[0] = '\0';
+    }
+}
+
 bool cudss_load(const char *path, cudss_library *out, char *why, size_t length)
 {
     void *library = find(path, why, length);
@@ -59,7 +82,10 @@ bool cudss_load(const char *path, cudss_library *out, char *why, size_t length)
         return false;
     }
     out->version = 100 * major + minor;
-    if (out->version >= CUDSS_LEAST_VERSION) { return true; }
-    (void)snprintf(why, length, "version %d.%d is too old; 1.0 or later is needed", major, minor);
-    return false;
+    if (out->version < CUDSS_LEAST_VERSION) {
+        (void)snprintf(why, length, "version %d.%d is too old; 1.0 or later is needed", major, minor);
+        return false;
+    }
+    find_threads(out);
+    return true;
 }

@@ -21,8 +21,7 @@ enum { CUDSS_FROM_ONE = 1, CUDSS_BY_COLUMNS = 0 };
 /* Steps. */
 enum { CUDSS_ANALYSE = 3, CUDSS_FACTOR = 4, CUDSS_SOLVE = 1008 };
 /* Settings, with values of type int. */
-enum { CUDSS_TRANSPOSED = 4, CUDSS_PIVOTING = 7, CUDSS_REPEATABLE = 24 };
-enum { CUDSS_USUAL_PIVOTS = 0, CUDSS_BUNCH_KAUFMAN = 6 };
+enum { CUDSS_TRANSPOSED = 4, CUDSS_REPEATABLE = 24 };
 /* Questions. ESTIMATES: of bytes, 16 numbers of 64 bits, kept and peak of the device first. FLOPS: 64 bits. */
 enum { CUDSS_INFO = 0, CUDSS_FACTOR_ENTRIES = 1, CUDSS_CHANGED_PIVOTS = 2, CUDSS_ESTIMATES = 13, CUDSS_FLOPS = 26 };
 enum { CUDSS_ESTIMATE_COUNT = 16 };
@@ -35,6 +34,7 @@ enum { CUDSS_MAJOR = 0, CUDSS_MINOR = 1 };
     FUNCTION(cudssCreate, (void **handle))                                                                           \
     FUNCTION(cudssDestroy, (void *handle))                                                                           \
     FUNCTION(cudssSetStream, (void *handle, void *stream))                                                           \
+    FUNCTION(cudssSetThreadingLayer, (void *handle, const char *path))                                               \
     FUNCTION(cudssConfigCreate, (void **config))                                                                     \
     FUNCTION(cudssConfigDestroy, (void *config))                                                                     \
     FUNCTION(cudssConfigSet, (void *config, int which, const void *value, size_t bytes))                             \
@@ -51,12 +51,16 @@ enum { CUDSS_MAJOR = 0, CUDSS_MINOR = 1 };
     FUNCTION(cudssMatrixDestroy, (void *matrix))                                                                     \
     FUNCTION(cudssExecute, (void *handle, int step, void *config, void *data, void *matrix, void *solution, void *rhs))
 
-/* The functions of one library; `version`: 100 times the major number, and the minor one. */
+enum { CUDSS_PATH_LENGTH = 1024 };
+
+/* The functions of one library; `version`: 100 times the major number, and the minor one; `threads`: the path of its
+   layer for threads of the host, which lies beside it, or "". */
 typedef struct cudss_library {
 #define FUNCTION(name, parameters) int(*name) parameters;
     CUDSS_FUNCTIONS(FUNCTION)
 #undef FUNCTION
     int version;
+    char threads[CUDSS_PATH_LENGTH];
 } cudss_library;
 
 enum { CUDSS_LEAST_VERSION = 100 };

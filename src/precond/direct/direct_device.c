@@ -126,28 +126,54 @@ cleanup:
 
 /* ---- set-up ---- */
 
-static tess_status analyse(device_factors *m, const direct_system *s)
+/* Of the matrix on the device. */
+static tess_status open_solver(device_factors *m)
 {
-    cudss_arrays arrays = {.n = m->n, .rhs = m->rhs, .solution = m->solution};
+    const cudss_arrays arrays = {.n = m->n,
+                                 .count = m->count,
+                                 .row_ptr = m->row_ptr,
+                                 .column = m->column,
+                                 .val = m->val,
+                                 .rhs = m->rhs,
+                                 .solution = m->solution};
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(tess_deadline_check(m->ctx, name_of(m)));
-    release_matrix(m);
-    m->symmetry = s->symmetry;
-    TESS_TRY(upload_pattern(m, s));
-    TESS_TRY(
-        m->ctx->backend->upload(m->ctx, m->val, s->rounded, (size_t)m->count * tess_precision_bytes(m->precision)));
-    arrays.count = m->count;
-    arrays.row_ptr = m->row_ptr;
-    arrays.column = m->column;
-    arrays.val = m->val;
-    TESS_TRY(cudss_open(m->ctx, m->precision, m->symmetry, &arrays, &m->solver));
+    TESS_TRY(cudss_open(m->ctx, m->precision, m->symmetry, m->repeatable, &arrays, &m->solver));
     TESS_TRY(cudss_analyse(m->solver, &m->facts));
     TESS_TRY(direct_check_memory(m->ctx, name_of(m), m->facts.peak_bytes,
                                  direct_allowed_memory(m->ctx, m->memory_limit, true)));
     status = tess_stage_end(m->ctx, "analysis of the factors");
 cleanup:
     if (status != TESS_SUCCESS) { release_matrix(m); } /* other values are analysed anew */
+    return status;
+}
+
+/* All diagonal entries are positive, or all negative. */
+static bool has_one_sign(const direct_system *s, int64_t n)
+{
+    int64_t positive = 0, negative = 0;
+
+    for (int64_t k = 0; k < s->count; k++) {
+        positive += s->row[k] == s->column[k] && s->val[k] > 0.0;
+        negative += s->row[k] == s->column[k] && s->val[k] < 0.0;
+    }
+    return positive == n || negative == n;
+}
+
+static tess_status analyse(device_factors *m, const direct_system *s)
+{
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_deadline_check(m->ctx, name_of(m)));
+    release_matrix(m);
+    m->symmetry = s->symmetry;
+    m->repeatable = s->symmetry != MUMPS_INDEFINITE || has_one_sign(s, m->n);
+    TESS_TRY(upload_pattern(m, s));
+    TESS_TRY(
+        m->ctx->backend->upload(m->ctx, m->val, s->rounded, (size_t)m->count * tess_precision_bytes(m->precision)));
+    status = open_solver(m);
+cleanup:
+    if (status != TESS_SUCCESS) { release_matrix(m); }
     return status;
 }
 
@@ -197,13 +223,29 @@ static tess_status judge(const device_factors *m)
     return TESS_SUCCESS;
 }
 
-tess_status device_factors_factor(device_factors *m)
+static tess_status factor(device_factors *m)
 {
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(tess_deadline_check(m->ctx, name_of(m)));
     TESS_TRY(direct_check_time(m->ctx, name_of(m), m->facts.flops, DIRECT_DEVICE_FLOP_SECONDS));
-    TESS_TRY(cudss_factor(m->solver, &m->facts));
+    status = cudss_factor(m->solver, &m->facts);
+cleanup:
+    return status;
+}
+
+tess_status device_factors_factor(device_factors *m)
+{
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(factor(m));
+    if (m->repeatable && m->symmetry == MUMPS_INDEFINITE && m->facts.changed_pivots > 0) {
+        m->repeatable = false;
+        cudss_close(m->solver);
+        m->solver = NULL;
+        TESS_TRY(open_solver(m));
+        TESS_TRY(factor(m));
+    }
     TESS_TRY(judge(m));
     m->usable = true;
     status = tess_stage_end(m->ctx, "factors");

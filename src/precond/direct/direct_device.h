@@ -26,6 +26,7 @@ typedef struct device_factors {
     tess_precision precision;
     int64_t memory_limit;
     mumps_symmetry symmetry;
+    bool repeatable; /* cudss.h */
     uint64_t values_version;
     cudss_solver *solver; /* NULL: nothing is analysed */
     cudss_facts facts;
