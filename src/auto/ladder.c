@@ -117,14 +117,20 @@ enum { LEAST_MULTIGRID_ROWS = 10000 };
 /* A trial of incomplete factors of a larger matrix is none, since triangles leave the other cores idle. */
 enum { MOST_TRIAL_NONZEROS = 1 << 19 };
 
+static bool has_diagonal_of_one_sign(const matrix_facts *f)
+{
+    return f->positive == 0 || f->negative == 0;
+}
+
 /* Multigrid is for large matrices that look like an equation of diffusion and convection, with a diagonal of one sign,
-   and for saddle points of such equations. Measured: convection and diffusion in two and three dimensions, epb1,
+   and for saddle points of such equations: with both signs, as in hangGlider_3, the first block is none. Measured: convection and diffusion in two and three dimensions, epb1,
    memplus and pesa take less time with it than with ILU(0), or as much; wang4 and cage11, which it does not suit, end
    before its turn. */
 static bool suits_multigrid(const matrix_facts *f)
 {
-    return f->n >= LEAST_MULTIGRID_ROWS &&
-           (f->symmetric || f->positive == f->n || f->negative == f->n || is_saddle_point(f));
+    if (f->n < LEAST_MULTIGRID_ROWS) { return false; }
+    if (is_saddle_point(f)) { return has_diagonal_of_one_sign(f); }
+    return f->symmetric || f->positive == f->n || f->negative == f->n;
 }
 
 /* Complete factors of a complex matrix of so many rows of its real form are in FP64 at once: one application then does

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "auto/rates.h"
 
+#include "precond/direct/cudss.h"
 #include "precond/direct/direct.h"
 
 /*
@@ -19,10 +20,14 @@
  * laplace3d27:128; the median of 63 smaller ones is 1.3 ms. fsai:2 in FP16 adds 76 us to an iteration of CG on
  * laplace3d:150, and 7 us where all is small.
  *
- * cuDSS 1.0 on the same GPU: analysis and factors take 29 ms on hangGlider_3 (10 thousand rows), 0.10 s on
- * x_kkt_CONT-201 and wang4, 0.30 s on G2_circuit, 0.74 s on bentpipe2d:600, 0.88 s on laplace3d:64 and 1.0 s on
- * elasticity3d:48, which is 1.3 to 4 us a row whatever its entries; the first of a process 60 ms more.
+ * cuDSS 1.0 on the same GPU, with 16 threads for its analysis: that and factors take 15 ms on laser (3 thousand rows), 29
+ * ms on hangGlider_3 (10 thousand), 67 ms on bcsstk25, 0.11 s on x_kkt_CONT-201 and wang4, 0.30 s on G2_circuit, 0.74 s
+ * on bentpipe2d:600, 0.88 s on laplace3d:64 and 1.0 s on elasticity3d:48; the first of a process 60 ms more. Of a matrix
+ * of few operations this is the least.
  */
+#define CUDSS_START 12e-3
+#define CUDSS_FIRST_START 72e-3
+#define WORK_OF_CUDSS .direct_row = 1.2e-6, .direct_entry = 25e-9, .direct_flop = DIRECT_DEVICE_FLOP_SECONDS
 #define WORK_OF_A_GPU                                                                                                  \
     .solve_start = 2e-3, .context_start = 120e-3, .sorts = true, .entry = 3e-12, .vector = 2e-11, .start = 8e-6,       \
     .minres_start = 20e-6, .triangle_passes = 2.5, .level = 1e-6, .incomplete_start = 5e-3, .incomplete_entry = 28e-9, \
@@ -53,12 +58,9 @@ static const cost_rates rates[RATES_COUNT] = {
                    .direct_row = 1.2e-6,
                    .direct_entry = 72e-9, /* with two numbers of an entry over PCI Express */
                    .direct_flop = DIRECT_FLOP_SECONDS},
-    [RATES_GPU_CUDSS] = {.name = "gpu with cuDSS",
-                         WORK_OF_A_GPU,
-                         .direct_start = 60e-3,
-                         .direct_row = 2.2e-6,
-                         .direct_entry = 10e-9,
-                         .direct_flop = DIRECT_DEVICE_FLOP_SECONDS}};
+    [RATES_GPU_CUDSS] = {.name = "gpu with cuDSS", WORK_OF_A_GPU, .direct_start = CUDSS_START, WORK_OF_CUDSS},
+    [RATES_GPU_CUDSS_FIRST] = {
+        .name = "gpu with cuDSS, at first", WORK_OF_A_GPU, .direct_start = CUDSS_FIRST_START, WORK_OF_CUDSS}};
 
 const cost_rates *rates_of_kind(rates_kind kind)
 {
@@ -68,5 +70,6 @@ const cost_rates *rates_of_kind(rates_kind kind)
 const cost_rates *rates_of(const tess_matrix *a)
 {
     if (a->ctx->device != TESS_DEVICE_GPU) { return &rates[RATES_HOST]; }
-    return &rates[direct_is_on_device(a) ? RATES_GPU_CUDSS : RATES_GPU];
+    if (!direct_is_on_device(a)) { return &rates[RATES_GPU]; }
+    return &rates[cudss_has_begun() ? RATES_GPU_CUDSS : RATES_GPU_CUDSS_FIRST];
 }

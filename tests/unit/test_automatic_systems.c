@@ -287,6 +287,10 @@ static void saddle_points_get_block_factors(void **state)
         assert_int_equal(place_of(&l, TESS_PRECOND_AMG), -1);
         assert_true(place_of(&l, TESS_PRECOND_ILUT) > 1);
         assert_int_equal(l.step[1].solver, TESS_SOLVER_FGMRES);
+        facts.negative = 1; /* the first block is indefinite */
+        make_ladder(rates, family_of(&facts), &facts, &options, &l);
+        assert_int_equal(place_of(&l, TESS_PRECOND_SADDLE), -1);
+        facts.negative = 0;
         facts.n = 9999;
         make_ladder(rates, family_of(&facts), &facts, &options, &l);
         assert_int_equal(place_of(&l, TESS_PRECOND_SADDLE), -1);

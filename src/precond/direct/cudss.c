@@ -3,6 +3,7 @@
 #include "precond/direct/cudss.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +24,7 @@ struct cudss_solver {
 static cudss_library library;
 static char absence[ABSENCE_LENGTH];
 static bool found, asked;
+static atomic_bool begun;
 static pthread_once_t loaded = PTHREAD_ONCE_INIT;
 
 static void load(void)
@@ -52,6 +54,11 @@ const char *cudss_absence(void)
 bool cudss_is_asked_for(void)
 {
     return cudss_is_here() && asked;
+}
+
+bool cudss_has_begun(void)
+{
+    return atomic_load(&begun);
 }
 
 /* SUCCESS for code 0. */
@@ -155,6 +162,7 @@ tess_status cudss_open(tess_context *ctx, tess_precision precision, mumps_symmet
     status = ctx->backend->within(ctx, open_all, &o);
     if (status == TESS_SUCCESS) {
         *out = o.solver;
+        atomic_store(&begun, true);
     } else {
         cudss_close(o.solver);
     }

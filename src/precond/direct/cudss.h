@@ -37,6 +37,8 @@ bool cudss_is_here(void);
 const char *cudss_absence(void);
 /* Whether TESSERA_CUDSS names it. */
 bool cudss_is_asked_for(void);
+/* Whether a solver was opened in this process: the first one takes longer. */
+bool cudss_has_begun(void);
 
 /* Each fails with OUT_OF_DEVICE_MEMORY, UNSUPPORTED or DEVICE, and names the call. Work goes to the context's stream.
    The arrays stay the caller's; new values in them need no call but cudss_factor. `repeatable`: the same bits each time.
