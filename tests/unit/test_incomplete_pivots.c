@@ -174,7 +174,7 @@ static void hopeless_matrices_name_a_row(void **state)
     }
     not_finite.val[not_finite.row_ptr[8]] = (double)NAN;
     check_singular(&missing, "row 18 is missing");
-    check_singular(&zeros, "row 12 has no usable pivot");
+    check_singular(&zeros, "row 12 has no entries but zeros: the matrix is singular");
     check_singular(&not_finite, "first seen in row 9");
     not_finite.val[not_finite.row_ptr[8]] = (double)INFINITY;
     check_singular(&not_finite, "has NaN or Inf");

@@ -198,22 +198,92 @@ cleanup:
     return status;
 }
 
-/* Tries no shift, of IC also with -A where its diagonal is negative, then one shift after another. The last outcome is
-   in `outcome`, its factors in *lu, which is in the workspace. */
+/* Whether the row that failed has no entry but zeros: no shift mends it. */
+static tess_status row_is_zero(const tess_incomplete *m, int64_t row, bool *zero)
+{
+    const csr_view v = csr_of(m->matrix)->view;
+    const size_t width = (size_t)v.row_ptr_bits / 8;
+    char offsets[2 * sizeof(int64_t)] = {0};
+    double *val = NULL;
+    int64_t begin = 0, count = 0;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(m->ctx->backend->download(m->ctx, offsets, (const char *)v.row_ptr + (size_t)row * width, 2 * width));
+    begin = tess_row_offset(offsets, v.row_ptr_bits, 0);
+    count = tess_row_offset(offsets, v.row_ptr_bits, 1) - begin;
+    TESS_TRY(tess_host_allocate(m->ctx, count, sizeof *val, (void **)&val));
+    TESS_TRY(
+        m->ctx->backend->download(m->ctx, val, (const double *)v.val + begin, (size_t)count * sizeof *val));
+    *zero = true;
+    for (int64_t k = 0; k < count; k++) {
+        *zero = *zero && val[k] == 0.0;
+    }
+cleanup:
+    tess_host_release(m->ctx, val, count, sizeof *val);
+    return status;
+}
+
+/* Shift number `tried`, and those that fit beside it; number 0 is none, and of IC also with -A where its diagonal is
+   negative. *ended: it succeeded, or no shift can. */
+static tess_status try_shift(tess_incomplete *m, attempt_workspace *workspace, int tried, tess_incomplete_job *job,
+                             tess_incomplete_outcome *outcome, bool *ended)
+{
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_deadline_check(m->ctx, tess_precond_kind_name(m->kind)));
+    TESS_TRY(next_job(m, workspace, tried, job));
+    TESS_TRY(attempt(m, workspace, job, outcome));
+    if (tried == 0) { TESS_TRY(try_negative(m, workspace, job, outcome)); }
+    m->shift = ldexp(job->shift, outcome->attempt);
+    *ended = outcome->bad_row < 0 || !outcome->finite;
+    outcome->empty = false;
+    if (*ended) { goto cleanup; }
+    TESS_TRY(row_is_zero(m, outcome->bad_row, &outcome->empty));
+    *ended = outcome->empty;
+cleanup:
+    return status;
+}
+
+/* Sweeps take as long where they fail as where they do not: the largest shift, then the least by bisection. */
+static tess_status bisect_shifts(tess_incomplete *m, attempt_workspace *workspace, tess_incomplete_job *job,
+                                 tess_incomplete_outcome *outcome)
+{
+    int low = 0, high = INCOMPLETE_SHIFTS, last = high;
+    bool ended = false;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(try_shift(m, workspace, high, job, outcome, &ended));
+    while (outcome->finite && ended && outcome->bad_row < 0 && high - low > 1) {
+        last = (low + high) / 2;
+        TESS_TRY(try_shift(m, workspace, last, job, outcome, &ended));
+        if (outcome->bad_row < 0) {
+            high = last;
+        } else {
+            low = last;
+            outcome->bad_row = -1; /* a larger one is known to succeed */
+            ended = true;
+        }
+    }
+    if (ended && last != high) { status = try_shift(m, workspace, high, job, outcome, &ended); }
+cleanup:
+    return status;
+}
+
+/* Tries no shift, then one after another. The last outcome is in `outcome`, its factors in *lu, which is in the
+   workspace. */
 static tess_status factor(tess_incomplete *m, attempt_workspace *workspace, double **lu,
                           tess_incomplete_outcome *outcome)
 {
     const level_run all = {0, m->n, false};
     tess_incomplete_job job = first_job(m, &all);
+    bool ended = false;
     tess_status status = TESS_SUCCESS;
 
-    for (int tried = 0; tried <= INCOMPLETE_SHIFTS; tried += job.attempts) {
-        TESS_TRY(tess_deadline_check(m->ctx, tess_precond_kind_name(m->kind)));
-        TESS_TRY(next_job(m, workspace, tried, &job));
-        TESS_TRY(attempt(m, workspace, &job, outcome));
-        if (tried == 0) { TESS_TRY(try_negative(m, workspace, &job, outcome)); }
-        m->shift = ldexp(job.shift, outcome->attempt);
-        if (outcome->bad_row < 0 || !outcome->finite) { break; }
+    for (int tried = 0; tried <= INCOMPLETE_SHIFTS && !ended; tried += job.attempts) {
+        TESS_TRY(try_shift(m, workspace, tried, &job, outcome, &ended));
+        if (m->sweeps == 0 || ended) { continue; }
+        TESS_TRY(bisect_shifts(m, workspace, &job, outcome));
+        ended = true;
     }
     *lu = workspace->lu + outcome->attempt * m->nnz;
     if (workspace->inverse && outcome->bad_row < 0) { status = take_inverse(m, workspace, outcome->attempt); }
@@ -234,6 +304,15 @@ static tess_status judge(const tess_incomplete *m, const tess_incomplete_outcome
     if (outcome->bad_row >= 0 && !outcome->finite) {
         return tess_fail(m->ctx, TESS_SINGULAR, "remove NaN and Inf from the matrix",
                          "%s: the matrix has NaN or Inf, first seen in row %lld", name_of(m),
+                         number_of(m, outcome->bad_row));
+    }
+    if (outcome->bad_row >= 0 && outcome->empty && m->filled) {
+        return tess_fail(m->ctx, TESS_SINGULAR, "lower the threshold, choose lu, or try --scale max-product",
+                         "%s: row %lld keeps no entries but zeros", name_of(m), number_of(m, outcome->bad_row));
+    }
+    if (outcome->bad_row >= 0 && outcome->empty) {
+        return tess_fail(m->ctx, TESS_SINGULAR, "remove the row and its unknown, or choose lu, which sets it aside",
+                         "%s: row %lld has no entries but zeros: the matrix is singular", name_of(m),
                          number_of(m, outcome->bad_row));
     }
     if (outcome->bad_row >= 0) {
