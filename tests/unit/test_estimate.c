@@ -113,6 +113,25 @@ static void peaks_of_inverses_are_near(void **state)
     }
 }
 
+/* Of rows of one length, of rows that differ, and of hubs, whose rows become nearly dense. */
+static void fill_is_near(void **state)
+{
+    static const char *const problems[] = {"laplace3d 24", "randomspd 3000", "powerlaw 600"};
+
+    (void)state;
+    for (int p = 0; p < 3; p++) {
+        oracle_csr matrix = generate_problem(problems[p], 1);
+
+        for (int level = 1; level <= 3; level++) {
+            char precond[16];
+
+            (void)snprintf(precond, sizeof precond, "iluk:%d", level);
+            check_peak(&matrix, 2, precond, TESS_AMG_SMOOTHER_AUTO);
+        }
+        oracle_free(&matrix);
+    }
+}
+
 /* 10^6 vectors of 10^6 values are 8 TB. */
 static void what_cannot_fit_is_refused(void **state)
 {
@@ -391,7 +410,7 @@ static void short_memory_cuts_the_columns(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(estimates_are_near),
-                                       cmocka_unit_test(peaks_of_inverses_are_near),
+                                       cmocka_unit_test(peaks_of_inverses_are_near), cmocka_unit_test(fill_is_near),
                                        cmocka_unit_test(what_cannot_fit_is_refused),
                                        cmocka_unit_test(what_no_solve_takes_has_no_estimate),
                                        cmocka_unit_test(automatic_estimates_are_of_the_first_advice),
