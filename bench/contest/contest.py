@@ -309,7 +309,7 @@ def main():
                         help="seconds for a contestant on a problem (120)")
     parser.add_argument("--at-once", type=number(int, 1), default=4,
                         help="processes that load at once, before they solve (4)")
-    parser.add_argument("--library", action="append", help="NAME=FILE: hypre, amgx, amgcl, cudss")
+    parser.add_argument("--library", action="append", help="NAME=FILE: hypre, amgx, amgcl, cudss, ginkgo")
     parser.add_argument("--python-of", action="append", help="NAME=FILE: the Python that has this library")
     parser.add_argument("--json", help="append records to this file")
     parser.add_argument("--commit", help="where git cannot say")

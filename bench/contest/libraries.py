@@ -7,14 +7,15 @@ import subprocess
 import sys
 
 import cudss
+import ginkgo
 import native
 import petsc_peer
 import python_peers
 import torch_peer
 from ours import Tessera
 
-HOW = native.HOW + cudss.HOW + petsc_peer.HOW + python_peers.HOW + torch_peer.HOW
-NATIVE = dict(native.LIBRARIES, cudss=cudss.Cudss)
+HOW = native.HOW + cudss.HOW + ginkgo.HOW + petsc_peer.HOW + python_peers.HOW + torch_peer.HOW
+NATIVE = dict(native.LIBRARIES, cudss=cudss.Cudss, ginkgo=ginkgo.Ginkgo)
 PYTHON = {"tessera": Tessera, "scipy": python_peers.Scipy, "cholmod": python_peers.Cholmod, "cupy": python_peers.Cupy,
           "pyamg": python_peers.Pyamg, "petsc": petsc_peer.Petsc, "petsc-mpi": petsc_peer.Petsc,
           "torch-sla": torch_peer.TorchSla}

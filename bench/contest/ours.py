@@ -23,7 +23,8 @@ class Tessera(Solver):
     def __init__(self, problem, setting, options):
         super().__init__(problem, setting, options)
         import tessera_sparse as ts
-        self.ts, self.version = ts, "Tessera " + ts.__version__ + (" with cuDSS" if "cudss" in options.libraries else "")
+        self.ts, beside = ts, " with cuDSS" if "cudss" in options.libraries else ""
+        self.version = "Tessera " + ts.__version__ + beside
         self.context = ts.Context(device="gpu" if self.on_gpu else "cpu")
         self.matrix = ts.Matrix(problem.matrix, context=self.context)
         self.options = dict(self.SETTINGS[setting], rtol=self.rtol)
