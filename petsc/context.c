@@ -83,6 +83,7 @@ PetscErrorCode tp_context(tess_context **out)
     if (!the_context) {
         tess_context_options_init(&options);
         options.threads = place.threads;
+        options.first_number = 0; /* as PETSc counts */
         PetscCall(tp_choose_device(place.number, &options));
         status = tess_context_create(&options, &the_context);
         PetscCheck(status == TESS_SUCCESS, PETSC_COMM_SELF, PETSC_ERR_LIB, "Tessera cannot start: %s",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ginkgo, which has no interface in C: ginkgo.cpp, beside this file, is one."""
+"""Ginkgo, which has no interface in C: ginkgo.cxx, beside this file, is one."""
 import ctypes
 
 import numpy as np
@@ -13,7 +13,7 @@ HOW = """Ginkgo, into $PREFIX, and the functions of C around it:
   cmake -S ginkgo -B ginkgo-build -DCMAKE_BUILD_TYPE=Release -DGINKGO_BUILD_TESTS=OFF -DGINKGO_BUILD_EXAMPLES=OFF \\
       -DGINKGO_BUILD_BENCHMARKS=OFF -DCMAKE_CUDA_ARCHITECTURES=90 -DCMAKE_INSTALL_PREFIX=$PREFIX
   cmake --build ginkgo-build -j --target install
-  g++ -std=c++17 -O2 -shared -fPIC -I $PREFIX/include bench/contest/ginkgo.cpp -o libginkgo_c.so \\
+  g++ -std=c++17 -O2 -shared -fPIC -I $PREFIX/include bench/contest/ginkgo.cxx -o libginkgo_c.so \\
       -L $PREFIX/lib -Wl,-rpath,$PREFIX/lib -lginkgo      # contest.py --library ginkgo=$PWD/libginkgo_c.so
 """
 

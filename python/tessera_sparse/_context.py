@@ -59,7 +59,7 @@ class Context:
             raise ValueError(f"device={device!r}: this build of the library has the backend {backend}")
         options.device = choose("tess_device", "gpu" if device in ("cuda", "hip") else device, "device")
         options.device_index, options.stream, options.threads = device_index, stream or None, threads
-        keep = []
+        options.first_number, keep = 0, []  # rows in messages
         if log is not None:
             if log_level not in _LOG_LEVELS:
                 raise ValueError(f"log_level={log_level!r} is none of: {', '.join(_LOG_LEVELS)}")

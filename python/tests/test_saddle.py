@@ -41,7 +41,7 @@ def test_schur_complements_and_factors():
 
 
 @pytest.mark.parametrize("options, error, message", [
-    ({"saddle_index": [ROWS]}, ts.TesseraValueError, "entry 1 of the index is row 408"),
+    ({"saddle_index": [ROWS]}, ts.TesseraValueError, "entry 0 of the index is row 407"),
     ({"saddle_index": [0.5]}, ValueError, "a list of integers"),
     ({"saddle_index": []}, ValueError, "a list of integers"),
     ({"saddle_index": [1], "precond": "ilu0"}, ValueError, "saddle_index is for precond='saddle'"),

@@ -80,7 +80,7 @@ static void say_rows(auto_solve *state)
         f->greatest_row / f->least_row);
 }
 
-static void say_unreachable(auto_solve *state)
+static void say_unreachable(const tess_context *ctx, auto_solve *state)
 {
     const char *rounding = state->proved > 0.0 ? "" : " up to rounding";
 
@@ -90,7 +90,7 @@ static void say_unreachable(auto_solve *state)
     } else {
         say(state,
             "%s of A, row %lld and all that are coupled to it, have columns that sum to 0%s, and b does not there: ",
-            tess_count(state->torn.rows, "row").text, (long long)state->torn.first + 1, rounding);
+            tess_count(state->torn.rows, "row").text, tess_number(ctx, state->torn.first), rounding);
     }
     if (state->proved > 0.0) {
         say(state, "no x has a relative residual below %.1e\n", state->proved);
@@ -166,9 +166,10 @@ static void say_factors(auto_solve *state)
 }
 
 /* Of a square matrix as many rows as columns. */
-static void say_unmatched(auto_solve *state, const tess_findings *f)
+static void say_unmatched(const tess_context *ctx, auto_solve *state, const tess_findings *f)
 {
-    const long long row = (long long)f->unmatched_rows.row + 1, column = (long long)f->unmatched_columns.column + 1;
+    const long long row = tess_number(ctx, f->unmatched_rows.row),
+                    column = tess_number(ctx, f->unmatched_columns.column);
 
     if (f->unmatched_rows.count == 1) {
         say(state, "; row %lld and column %lld have no partner", row, column);
@@ -190,7 +191,7 @@ static void say_singular(const tess_solver *s, auto_solve *state, const tess_sol
     if (tess_find_problems(s->original, NULL, NULL, &f) != TESS_SUCCESS) { s->ctx->error = before; }
     if (f.structural_rank < 0 || f.structural_rank >= f.nrows) { return; }
     say(state, "structurally singular: rank at most %lld of %lld", (long long)f.structural_rank, (long long)f.nrows);
-    if (!s->inner) { say_unmatched(state, &f); }
+    if (!s->inner) { say_unmatched(s->ctx, state, &f); }
     say(state, "\n");
 }
 
@@ -207,7 +208,7 @@ void explain(const tess_solver *s, auto_solve *state, const tess_solve_result *r
 
     say_facts(state);
     say_rows(state);
-    say_unreachable(state);
+    say_unreachable(s->ctx, state);
     for (int i = 0; i < state->nattempts; i++) {
         const tess_attempt *a = &state->attempt[i];
 

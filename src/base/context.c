@@ -102,6 +102,7 @@ void tess_context_options_init_sized(tess_context_options *options, size_t size)
     o.device = TESS_DEVICE_AUTO;
     o.device_index = -1;
     o.log_level = TESS_LOG_WARN;
+    o.first_number = 1;
     options_init(options, size, &o, sizeof o);
 }
 
@@ -111,7 +112,8 @@ static tess_status check_options(const tess_context_options *o)
                  !o->device_allocator.allocate == !o->device_allocator.release;
 
     return pairs && o->threads >= 0 && o->threads <= TESS_MAX_THREADS && o->device >= TESS_DEVICE_AUTO &&
-                   o->device <= TESS_DEVICE_GPU && o->log_level >= TESS_LOG_NONE && o->log_level <= TESS_LOG_DEBUG
+                   o->device <= TESS_DEVICE_GPU && o->log_level >= TESS_LOG_NONE && o->log_level <= TESS_LOG_DEBUG &&
+                   (o->first_number == 0 || o->first_number == 1)
                ? TESS_SUCCESS
                : TESS_INVALID_ARGUMENT;
 }
@@ -180,6 +182,7 @@ tess_status tess_context_create(const tess_context_options *options, tess_contex
     ctx->log = options->log;
     ctx->log_user = options->log_user;
     ctx->log_level = options->log_level;
+    ctx->first_number = options->first_number;
     choose_threads(ctx, options->threads);
     fork_watch(ctx);
     ctx->host = &tess_host_backend;

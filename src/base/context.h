@@ -49,6 +49,7 @@ struct tess_context {
     tess_log_function log;
     void *log_user;
     tess_log_level log_level;
+    int first_number; /* of rows and columns in messages: 0 or 1 */
     tess_error error;
     int64_t held_bytes, peak_bytes; /* in the memory of the context's device */
     char device_name[256];
@@ -80,6 +81,12 @@ tess_status tess_fail_here(tess_context *ctx, const char *hint, const char *form
 /* The same for a place in an input file; line 0: the file as a whole. */
 tess_status tess_fail_at(tess_context *ctx, tess_status status, const char *file, int64_t line, const char *hint,
                          const char *format, ...) __attribute__((format(printf, 6, 7)));
+/* The number of a row or column in messages, as the caller counts. */
+static inline long long tess_number(const tess_context *ctx, int64_t index)
+{
+    return (long long)index + ctx->first_number;
+}
+
 void tess_log(tess_context *ctx, tess_log_level level, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* The first lines of public functions: NULL where something is needed is INVALID_ARGUMENT, recorded in `ctx` unless

@@ -38,7 +38,7 @@ tess_status tess_order_row_scale(const tess_matrix *a, double *scale)
         scale[i] = scale_of_row(&in.view, i);
         if (!isnan(scale[i])) { continue; }
         status = tess_fail(a->ctx, TESS_OUT_OF_RANGE, "remove NaN and Inf from the matrix",
-                           "row scaling: the matrix has NaN or Inf, first seen in row %lld", (long long)i + 1);
+                           "row scaling: the matrix has NaN or Inf, first seen in row %lld", tess_number(a->ctx, i));
         break;
     }
 cleanup:

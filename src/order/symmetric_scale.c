@@ -26,7 +26,7 @@ static tess_status take_factors(tess_context *ctx, int64_t n, const int32_t *exp
         scale[i] = ldexp(1.0, exponent[i]);
         if (isnormal(scale[i])) { continue; }
         return tess_fail(ctx, TESS_OUT_OF_RANGE, "scale rows and columns before, or use --scale max-product",
-                         "symmetric scaling: the factor of row %lld would be 2^%d", (long long)i + 1, (int)exponent[i]);
+                         "symmetric scaling: the factor of row %lld would be 2^%d", tess_number(ctx, i), (int)exponent[i]);
     }
     return TESS_SUCCESS;
 }
@@ -50,7 +50,7 @@ tess_status tess_order_symmetric_scale(const tess_matrix *a, double *scale)
     if (bad_row >= 0) {
         TESS_TRY(tess_fail(ctx, TESS_OUT_OF_RANGE, "remove NaN and Inf from the matrix",
                            "symmetric scaling: the matrix has NaN or Inf, first seen in row %lld",
-                           (long long)bad_row + 1));
+                           tess_number(ctx, bad_row)));
     }
     entries.row = row;
     entries.column = in.view.col_ind;

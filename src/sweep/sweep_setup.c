@@ -339,7 +339,7 @@ tess_status sweep_renew(tess_sweep *w)
     }
     if (bad >= 0) {
         status = tess_fail(ctx, TESS_SINGULAR, "try --scale max-product, which moves large entries to the diagonal",
-                           "Jacobi: row %lld has no diagonal entry to divide by", (long long)bad + 1);
+                           "Jacobi: row %lld has no diagonal entry to divide by", tess_number(ctx, bad));
     }
     w->renewed = status == TESS_SUCCESS;
 cleanup:

@@ -235,7 +235,7 @@ static tess_status renew(tess_precond *m)
     return tess_fail(m->ctx, TESS_SINGULAR, "choose another preconditioner or a larger block",
                      blocks->mends_zeros ? "Jacobi: the diagonal entry of row %lld or its inverse is not finite"
                                          : "block Jacobi: the diagonal block with row %lld is singular or not finite",
-                     (long long)singular_row + 1);
+                     tess_number(m->ctx, singular_row));
 }
 
 static tess_status create(tess_precond *m, const tess_precond_options *options)

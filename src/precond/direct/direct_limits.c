@@ -35,13 +35,13 @@ tess_status direct_check_values(const direct_system *s, const char *name, bool c
 {
     if (s->bad_row >= 0) {
         return tess_fail(s->ctx, TESS_SINGULAR, "remove NaN and Inf from the matrix",
-                         "%s: the matrix has NaN or Inf, first seen in row %lld", name, (long long)s->bad_row + 1);
+                         "%s: the matrix has NaN or Inf, first seen in row %lld", name, tess_number(s->ctx, s->bad_row));
     }
     for (int64_t k = 0; k < s->count && cholesky; k++) {
         if (s->row[k] != s->column[k] || s->val[k] > 0.0) { continue; }
         return tess_fail(s->ctx, TESS_SINGULAR, "use lu, or a solver for indefinite matrices",
-                         "cholesky: the matrix is not positive definite: the diagonal entry of row %d is %g",
-                         (s->row[k] - 1) / s->node + 1, s->val[k]);
+                         "cholesky: the matrix is not positive definite: the diagonal entry of row %lld is %g",
+                         tess_number(s->ctx, (s->row[k] - 1) / s->node), s->val[k]);
     }
     return TESS_SUCCESS;
 }

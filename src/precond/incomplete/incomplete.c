@@ -291,10 +291,10 @@ cleanup:
     return status;
 }
 
-/* The number from 1 of a row of the matrix that is factored. */
+/* The number of a row of the matrix that is factored. */
 static long long number_of(const tess_incomplete *m, int64_t row)
 {
-    return (long long)(m->colors.row ? m->colors.row[row] : row) + 1;
+    return tess_number(m->ctx, m->colors.row ? m->colors.row[row] : row);
 }
 
 static tess_status judge(const tess_incomplete *m, const tess_incomplete_outcome *outcome)

@@ -260,7 +260,7 @@ static tess_status judge_diagonal(const tess_precond *m, const double *diagonal)
     if (bad < 0) { return TESS_SUCCESS; }
     return tess_fail(m->ctx, TESS_SINGULAR, "use isai, or another preconditioner: fsai is for definite matrices",
                      "fsai: the diagonal entry of row %lld is %g, and those of a definite matrix have one sign",
-                     (long long)bad + 1, diagonal[bad]);
+                     tess_number(m->ctx, bad), diagonal[bad]);
 }
 
 static tess_status read_diagonal(const tess_precond *m, double *on_device)
@@ -288,7 +288,7 @@ static tess_status judge(const tess_precond *m)
                          v->symmetric ? "remove NaN and Inf from the matrix, or choose another preconditioner"
                                       : "remove NaN and Inf from the matrix, or try --scale max-product",
                          "%s: the rows and columns that row %lld of the inverse needs are singular or not finite",
-                         name_of(m), (long long)v->outcome.bad_row + 1);
+                         name_of(m), tess_number(m->ctx, v->outcome.bad_row));
     }
     if (v->outcome.mended > 0) {
         tess_log(m->ctx, TESS_LOG_INFO,

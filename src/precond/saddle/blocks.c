@@ -77,7 +77,7 @@ static tess_status check_finite(tess_context *ctx, const host_csr *k)
         for (int64_t e = k->row_ptr[i]; e < k->row_ptr[i + 1]; e++) {
             if (!isfinite(k->val[e])) {
                 return tess_fail(ctx, TESS_SINGULAR, "replace these values, or leave out the preconditioner",
-                                 "saddle: the matrix has NaN or Inf, first seen in row %lld", (long long)i + 1);
+                                 "saddle: the matrix has NaN or Inf, first seen in row %lld", tess_number(ctx, i));
             }
         }
     }
@@ -92,14 +92,14 @@ static tess_status check_rows(tess_context *ctx, const saddle_blocks *blocks)
         if (blocks->diagonal[i] == 0.0) {
             return tess_fail(ctx, TESS_SINGULAR, "leave the rows of the second block to the library, or name them all",
                              "saddle: row %lld belongs to the first block, but has no diagonal entry",
-                             (long long)s->rows[i] + 1);
+                             tess_number(ctx, s->rows[i]));
         }
     }
     for (int64_t i = 0; i < s->constraints; i++) {
         if (is_empty_row(&blocks->b, i) && is_empty_row(&blocks->c, i)) {
             return tess_fail(ctx, TESS_SINGULAR, "remove the constraint; the matrix is singular",
                              "saddle: row %lld is a constraint without entries",
-                             (long long)saddle_constraint(s, i) + 1);
+                             tess_number(ctx, saddle_constraint(s, i)));
         }
     }
     return TESS_SUCCESS;

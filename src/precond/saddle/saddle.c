@@ -294,7 +294,7 @@ static tess_status check_schur(tess_context *ctx, const saddle *o, const host_cs
         if (!saddle_breaks_down(d)) { continue; }
         return tess_fail(ctx, TESS_SINGULAR, "see whether this row couples to any unknown of the first block",
                          "saddle: the Schur complement breaks down in row %lld: its diagonal is %g",
-                         (long long)saddle_constraint(&o->split, i) + 1, d);
+                         tess_number(ctx, saddle_constraint(&o->split, i)), d);
     }
     return TESS_SUCCESS;
 }

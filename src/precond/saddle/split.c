@@ -103,12 +103,12 @@ static tess_status mark_by_index(tess_context *ctx, const int64_t *index, int64_
 
         if (row < 0 || row >= n) {
             return tess_fail(ctx, TESS_INVALID_ARGUMENT, hint,
-                             "saddle: entry %lld of the index is row %lld, but the matrix has %s", (long long)i + 1,
-                             (long long)row + 1, tess_count(n, "row").text);
+                             "saddle: entry %lld of the index is row %lld, but the matrix has %s", tess_number(ctx, i),
+                             tess_number(ctx, row), tess_count(n, "row").text);
         }
         if (mark[row]) {
             return tess_fail(ctx, TESS_INVALID_ARGUMENT, hint, "saddle: the index has row %lld twice",
-                             (long long)row + 1);
+                             tess_number(ctx, row));
         }
         mark[row] = 1;
     }

@@ -107,7 +107,7 @@ tess_status tess_rigid_body_modes(tess_context *ctx, int64_t nodes, int dimensio
     for (int64_t k = 0; k < nodes * dimensions; k++) {
         if (isfinite(coordinates[k])) { continue; }
         return tess_fail(ctx, TESS_OUT_OF_RANGE, "give each node finite coordinates",
-                         "the coordinates of node %lld have NaN or Inf", (long long)(k % nodes) + 1);
+                         "the coordinates of node %lld have NaN or Inf", tess_number(ctx, k % nodes));
     }
     find_centre(&b);
     for (int mode = 0; mode < (dimensions == 3 ? 6 : 3); mode++) {

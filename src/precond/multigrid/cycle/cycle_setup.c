@@ -245,7 +245,7 @@ cleanup:
 tess_status amg_fail_not_finite(tess_context *ctx, int64_t row)
 {
     return tess_fail(ctx, TESS_SINGULAR, "look for overflow in the program that made the matrix",
-                     "amg: the sum of magnitudes of row %lld is not finite", (long long)row + 1);
+                     "amg: the sum of magnitudes of row %lld is not finite", tess_number(ctx, row));
 }
 
 /* The user's values are finite, and so are the sums of their magnitudes. */
