@@ -89,7 +89,7 @@ typedef struct tess_context_options {
     tess_log_function log;           /**< NULL: silent */
     void *log_user;
     tess_log_level log_level;
-    int first_number; /**< the first row and column in messages: 1 (the default, as in Matrix Market files) or 0 */
+    int first_number;    /**< the first row and column in messages: 1 (the default, as in Matrix Market files) or 0 */
     int64_t reserved[4]; /**< zeros */
 } tess_context_options;
 

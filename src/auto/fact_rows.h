@@ -49,8 +49,8 @@ typedef struct fact_sums {
     double most[FACT_EXTREMES]; /* -INFINITY: there is none */
 } fact_sums;
 
-/* A row's sums are those of its parts of so many entries, in order. A GPU takes rows of more than FACT_LONG entries in a
-   second pass. */
+/* A row's sums are those of its parts of so many entries, in order. A GPU takes rows of more than FACT_LONG entries in
+   a second pass. */
 enum { FACT_PART = 64, FACT_LONG = 512 };
 /* A row sums to nearly 0: below this share of its magnitudes. */
 #define FACT_NEAR 0x1p-10

@@ -250,9 +250,8 @@ tess_status look_at_long_rows(tess_context *ctx, const csr_view *v, const double
     fact_sums found;
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(v->row_ptr_bits == 32
-                 ? gpu_launch(ctx, name, long_rows_kernel<int32_t>, grid, 0, *v, diagonal, of_block)
-                 : gpu_launch(ctx, name, long_rows_kernel<int64_t>, grid, 0, *v, diagonal, of_block));
+    TESS_TRY(v->row_ptr_bits == 32 ? gpu_launch(ctx, name, long_rows_kernel<int32_t>, grid, 0, *v, diagonal, of_block)
+                                   : gpu_launch(ctx, name, long_rows_kernel<int64_t>, grid, 0, *v, diagonal, of_block));
     TESS_TRY(take_joined(ctx, of_block, grid, &found));
     fact_sums_join(sums, &found);
 cleanup:

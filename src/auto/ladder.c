@@ -123,9 +123,9 @@ static bool has_diagonal_of_one_sign(const matrix_facts *f)
 }
 
 /* Multigrid is for large matrices that look like an equation of diffusion and convection, with a diagonal of one sign,
-   and for saddle points of such equations: with both signs, as in hangGlider_3, the first block is none. Measured: convection and diffusion in two and three dimensions, epb1,
-   memplus and pesa take less time with it than with ILU(0), or as much; wang4 and cage11, which it does not suit, end
-   before its turn. */
+   and for saddle points of such equations: with both signs, as in hangGlider_3, the first block is none. Measured:
+   convection and diffusion in two and three dimensions, epb1, memplus and pesa take less time with it than with ILU(0),
+   or as much; wang4 and cage11, which it does not suit, end before its turn. */
 static bool suits_multigrid(const matrix_facts *f)
 {
     if (f->n < LEAST_MULTIGRID_ROWS) { return false; }

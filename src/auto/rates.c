@@ -20,10 +20,10 @@
  * laplace3d27:128; the median of 63 smaller ones is 1.3 ms. fsai:2 in FP16 adds 76 us to an iteration of CG on
  * laplace3d:150, and 7 us where all is small.
  *
- * cuDSS 1.0 on the same GPU, with 16 threads for its analysis: that and factors take 15 ms on laser (3 thousand rows), 29
- * ms on hangGlider_3 (10 thousand), 67 ms on bcsstk25, 0.11 s on x_kkt_CONT-201 and wang4, 0.30 s on G2_circuit, 0.74 s
- * on bentpipe2d:600, 0.88 s on laplace3d:64 and 1.0 s on elasticity3d:48; the first of a process 60 ms more. Of a matrix
- * of few operations this is the least.
+ * cuDSS 1.0 on the same GPU, with 16 threads for its analysis: that and factors take 15 ms on laser (3 thousand rows),
+ * 29 ms on hangGlider_3 (10 thousand), 67 ms on bcsstk25, 0.11 s on x_kkt_CONT-201 and wang4, 0.30 s on G2_circuit,
+ * 0.74 s on bentpipe2d:600, 0.88 s on laplace3d:64 and 1.0 s on elasticity3d:48; the first of a process 60 ms more. Of
+ * a matrix of few operations this is the least.
  */
 #define CUDSS_START 12e-3
 #define CUDSS_FIRST_START 72e-3

@@ -33,8 +33,8 @@ typedef struct cost_rates {
 
 typedef enum rates_kind {
     RATES_HOST,
-    RATES_GPU,       /* where the host computes complete factors */
-    RATES_GPU_CUDSS, /* where the device does, */
+    RATES_GPU,             /* where the host computes complete factors */
+    RATES_GPU_CUDSS,       /* where the device does, */
     RATES_GPU_CUDSS_FIRST, /* for the first time in this process */
     RATES_COUNT
 } rates_kind;

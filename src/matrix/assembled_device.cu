@@ -145,8 +145,7 @@ __device__ static inline void sum_staged_rows(residual_space *space, int64_t fir
 template <typename OFFSET>
 __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, STAGED_BLOCKS)
     staged_residual_kernel(int64_t nrows, const OFFSET *row_ptr, const int32_t *col_ind, const double *val,
-                           const double *b, const double *x, double *residual, double scale,
-                           block_sums *of_block)
+                           const double *b, const double *x, double *residual, double scale, block_sums *of_block)
 {
     __shared__ residual_space space;
     tess_residual_sums sums = tess_residual_sums_start();
@@ -323,7 +322,8 @@ static tess_status true_residual(const tess_matrix *assembled, const double *b, 
     TESS_TRY(add_blocks(ctx, grid, sums, &left));
     if (!left) { goto cleanup; }
     grid = residual_grid(ctx, v->nrows, RESIDUAL_BLOCKS);
-    TESS_TRY(narrow ? launch_long<int32_t>(ctx, pass, grid, of_block) : launch_long<int64_t>(ctx, pass, grid, of_block));
+    TESS_TRY(narrow ? launch_long<int32_t>(ctx, pass, grid, of_block)
+                    : launch_long<int64_t>(ctx, pass, grid, of_block));
     status = add_blocks(ctx, grid, sums, &left);
 cleanup:
     return status;
@@ -419,8 +419,8 @@ static tess_status launch_check(tess_context *ctx, const csr_view *v, unsigned l
     const char *const name = "checking a borrowed matrix";
     const OFFSET *row_ptr = (const OFFSET *)v->row_ptr;
     const unsigned grid = gpu_grid(ctx, v->nrows, 8);
-    const tess_status status = gpu_launch(ctx, name, check_kernel<OFFSET>, grid, 0, v->nrows, v->ncols, v->nnz,
-                                          row_ptr, v->col_ind, first_bad);
+    const tess_status status = gpu_launch(ctx, name, check_kernel<OFFSET>, grid, 0, v->nrows, v->ncols, v->nnz, row_ptr,
+                                          v->col_ind, first_bad);
 
     if (status != TESS_SUCCESS || v->nnz <= LONG_ROW) { return status; }
     return gpu_launch(ctx, name, check_long_kernel<OFFSET>, grid, 0, v->nrows, v->ncols, v->nnz, row_ptr, v->col_ind,

@@ -47,10 +47,9 @@ static tess_status take_logarithms(tess_context *ctx, const tess_csr_view *a, co
             double value = a->val[k];
 
             if (!isfinite(value)) {
-                return tess_fail(
-                    ctx, TESS_OUT_OF_RANGE, "remove NaN and Inf from the matrix",
-                    "max-product needs finite values, but the entry in row %lld, column %lld is %g",
-                    tess_number(ctx, i), tess_number(ctx, a->col_ind[k]), value);
+                return tess_fail(ctx, TESS_OUT_OF_RANGE, "remove NaN and Inf from the matrix",
+                                 "max-product needs finite values, but the entry in row %lld, column %lld is %g",
+                                 tess_number(ctx, i), tess_number(ctx, a->col_ind[k]), value);
             }
             c->cost[k] = value == 0.0 ? ORDER_NO_COST : logarithm(value);
         }

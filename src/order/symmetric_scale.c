@@ -26,7 +26,8 @@ static tess_status take_factors(tess_context *ctx, int64_t n, const int32_t *exp
         scale[i] = ldexp(1.0, exponent[i]);
         if (isnormal(scale[i])) { continue; }
         return tess_fail(ctx, TESS_OUT_OF_RANGE, "scale rows and columns before, or use --scale max-product",
-                         "symmetric scaling: the factor of row %lld would be 2^%d", tess_number(ctx, i), (int)exponent[i]);
+                         "symmetric scaling: the factor of row %lld would be 2^%d", tess_number(ctx, i),
+                         (int)exponent[i]);
     }
     return TESS_SUCCESS;
 }

@@ -242,11 +242,10 @@ static int64_t plain_bytes(const tess_matrix *a, const tess_precond_options *p)
     case TESS_PRECOND_IC0: return entries * (FACTOR_ENTRY_BYTES + PATTERN_ENTRY_BYTES) + 16 * n;
     case TESS_PRECOND_ILUT:
     case TESS_PRECOND_ICT:
-    case TESS_PRECOND_ILUK:
-        return (int64_t)(fill_entries(a, p) * (FACTOR_ENTRY_BYTES + PATTERN_ENTRY_BYTES)) + 16 * n;
+    case TESS_PRECOND_ILUK: return (int64_t)(fill_entries(a, p) * (FACTOR_ENTRY_BYTES + PATTERN_ENTRY_BYTES)) + 16 * n;
     case TESS_PRECOND_JACOBI_SWEEPS: return entries * (4 + 8 + 4) + 8 * 8 * n; /* both precisions, and vectors */
     case TESS_PRECOND_AMG:
-    case TESS_PRECOND_SADDLE:                                        /* most entries are those of A */
+    case TESS_PRECOND_SADDLE:                                          /* most entries are those of A */
         return TYPICAL_LEVELS * entries * FACTOR_ENTRY_BYTES + 64 * n; /* levels, and their interpolation */
     default: return 0;
     }

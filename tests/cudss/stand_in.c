@@ -22,9 +22,9 @@ typedef struct object {
     int64_t n, count, columns; /* columns: DENSE */
     const int32_t *row_ptr, *column;
     const void *val;
-    int type, matrix;                      /* of values; of the matrix */
-    bool transposed, repeatable;           /* CONFIG; repeatable, of the factors too */
-    double *lu;                            /* DATA: n x n by rows, and the pivots' rows */
+    int type, matrix;            /* of values; of the matrix */
+    bool transposed, repeatable; /* CONFIG; repeatable, of the factors too */
+    double *lu;                  /* DATA: n x n by rows, and the pivots' rows */
     int64_t *pivot, size;
     int info, changed, type_of_factors, matrix_of_factors;
 } object;

@@ -178,8 +178,8 @@ static void check_constrained(double c, tess_precision precision)
     free(z);
 }
 
-/* cuDSS 1.0.0 matches no rows with columns where factors shall repeat: those of an indefinite matrix may not. A diagonal
-   of one sign does not tell that a matrix is one; pivots that were changed do. */
+/* cuDSS 1.0.0 matches no rows with columns where factors shall repeat: those of an indefinite matrix may not. A
+   diagonal of one sign does not tell that a matrix is one; pivots that were changed do. */
 static void saddle_points_have_factors(void **state)
 {
     (void)state;

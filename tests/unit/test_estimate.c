@@ -410,7 +410,8 @@ static void short_memory_cuts_the_columns(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(estimates_are_near),
-                                       cmocka_unit_test(peaks_of_inverses_are_near), cmocka_unit_test(fill_is_near),
+                                       cmocka_unit_test(peaks_of_inverses_are_near),
+                                       cmocka_unit_test(fill_is_near),
                                        cmocka_unit_test(what_cannot_fit_is_refused),
                                        cmocka_unit_test(what_no_solve_takes_has_no_estimate),
                                        cmocka_unit_test(automatic_estimates_are_of_the_first_advice),

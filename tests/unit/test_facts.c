@@ -129,7 +129,8 @@ static void same_facts(const matrix_facts *f, const matrix_facts *g)
 
 /* ---- matrices ---- */
 
-/* Rows of 0 to 5,000 entries, so that rows of several parts lie beside short ones; long ones lie side by side. Values are of many sizes, some 0. */
+/* Rows of 0 to 5,000 entries, so that rows of several parts lie beside short ones; long ones lie side by side. Values
+   are of many sizes, some 0. */
 static oracle_csr make_uneven(void)
 {
     static const int lengths[] = {0, 1, 7, 33, 63, 64, 65, 511, 512, 513, 1024, 2049, 5000, 3, 0};

@@ -154,11 +154,8 @@ tess_status cudss_open(tess_context *ctx, tess_precision precision, mumps_symmet
 
     *out = NULL;
     TESS_TRY(tess_host_allocate(ctx, 1, sizeof *o.solver, (void **)&o.solver));
-    *o.solver = (cudss_solver){.ctx = ctx,
-                               .symmetry = symmetry,
-                               .precision = precision,
-                               .repeatable = repeatable,
-                               .arrays = *arrays};
+    *o.solver = (cudss_solver){
+        .ctx = ctx, .symmetry = symmetry, .precision = precision, .repeatable = repeatable, .arrays = *arrays};
     status = ctx->backend->within(ctx, open_all, &o);
     if (status == TESS_SUCCESS) {
         *out = o.solver;

@@ -41,8 +41,8 @@ bool cudss_is_asked_for(void);
 bool cudss_has_begun(void);
 
 /* Each fails with OUT_OF_DEVICE_MEMORY, UNSUPPORTED or DEVICE, and names the call. Work goes to the context's stream.
-   The arrays stay the caller's; new values in them need no call but cudss_factor. `repeatable`: the same bits each time.
-   cuDSS 1.0.0 then matches no rows with columns of an indefinite matrix, and changes pivots by the thousand. */
+   The arrays stay the caller's; new values in them need no call but cudss_factor. `repeatable`: the same bits each
+   time. cuDSS 1.0.0 then matches no rows with columns of an indefinite matrix, and changes pivots by the thousand. */
 tess_status cudss_open(tess_context *ctx, tess_precision precision, mumps_symmetry symmetry, bool repeatable,
                        const cudss_arrays *arrays, cudss_solver **out);
 tess_status cudss_analyse(cudss_solver *s, cudss_facts *facts);

@@ -35,7 +35,8 @@ tess_status direct_check_values(const direct_system *s, const char *name, bool c
 {
     if (s->bad_row >= 0) {
         return tess_fail(s->ctx, TESS_SINGULAR, "remove NaN and Inf from the matrix",
-                         "%s: the matrix has NaN or Inf, first seen in row %lld", name, tess_number(s->ctx, s->bad_row));
+                         "%s: the matrix has NaN or Inf, first seen in row %lld", name,
+                         tess_number(s->ctx, s->bad_row));
     }
     for (int64_t k = 0; k < s->count && cholesky; k++) {
         if (s->row[k] != s->column[k] || s->val[k] > 0.0) { continue; }

@@ -212,8 +212,7 @@ static tess_status row_is_zero(const tess_incomplete *m, int64_t row, bool *zero
     begin = tess_row_offset(offsets, v.row_ptr_bits, 0);
     count = tess_row_offset(offsets, v.row_ptr_bits, 1) - begin;
     TESS_TRY(tess_host_allocate(m->ctx, count, sizeof *val, (void **)&val));
-    TESS_TRY(
-        m->ctx->backend->download(m->ctx, val, (const double *)v.val + begin, (size_t)count * sizeof *val));
+    TESS_TRY(m->ctx->backend->download(m->ctx, val, (const double *)v.val + begin, (size_t)count * sizeof *val));
     *zero = true;
     for (int64_t k = 0; k < count; k++) {
         *zero = *zero && val[k] == 0.0;

@@ -35,7 +35,7 @@ typedef struct tess_incomplete_outcome {
     double largest;  /* the largest magnitude in lu, if no row is bad */
     int attempt;
     bool finite; /* whether the matrix is finite, if this was checked */
-    bool empty; /* the bad row has no entry but zeros: no shift mends it */
+    bool empty;  /* the bad row has no entry but zeros: no shift mends it */
 } tess_incomplete_outcome;
 
 #endif

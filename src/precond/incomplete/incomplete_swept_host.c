@@ -33,8 +33,8 @@ static void sweep_symmetric_row(const swept_task *t, int64_t i)
     t->to.inverse[i] = 1.0 / t->to.w[r.diagonal];
 }
 
-/* All entries at once: swept_next's sums, term by term in its order. place[j]: the number from 1 of column j in the row,
-   0: it has none; zeros before and after. */
+/* All entries at once: swept_next's sums, term by term in its order. place[j]: the number from 1 of column j in the
+   row, 0: it has none; zeros before and after. */
 static void sweep_row(const swept_task *t, int64_t i, int32_t *place)
 {
     const swept_row r = swept_open_row(t, i);
