@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "solver/estimate_fill.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "matrix/assembled.h"
@@ -42,19 +43,21 @@ static int64_t count_row(search *s, int64_t row, int32_t number, int level)
     return count;
 }
 
+/* Multiples of it are evenly spread over a period, wherever they end. */
+#define GOLDEN_SECTION 0.6180339887498949
+
 static double count_rows(search *s, int level)
 {
     const int64_t n = s->v.nrows, rows = n < MOST_ROWS ? n : MOST_ROWS;
     int64_t sum = 0, done = 0;
 
-    /* In an order that is spread wherever it ends. */
-    for (int64_t stride = LEAST_ROWS, first = 0; done < rows && first < stride; first++) {
-        for (int64_t r = first; r < rows; r += stride) {
-            sum += count_row(s, (2 * r + 1) * n / (2 * rows), (int32_t)++done, level);
-        }
-        if (done >= LEAST_ROWS && s->visited > MOST_ENTRIES) { break; }
+    while (done < rows && (done < LEAST_ROWS || s->visited <= MOST_ENTRIES)) {
+        const int64_t spread = (int64_t)(fmod((double)done * GOLDEN_SECTION, 1.0) * (double)n);
+
+        sum += count_row(s, rows == n ? done : spread, (int32_t)done + 1, level);
+        done += 1;
     }
-    return (double)n + (done > 0 ? 2.0 * (double)sum / (double)done * (double)n : 0.0);
+    return (double)n + 2.0 * (double)sum / (double)done * (double)n;
 }
 
 tess_status estimate_fill(const tess_matrix *a, int level, double *entries)

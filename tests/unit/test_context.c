@@ -2,6 +2,7 @@
 /* Contexts: options, allocators, the last error, memory that is freed with a context. */
 #include <omp.h>
 
+#include <tessera/precond.h>
 #include <tessera/solver.h>
 
 #include "support/heap.h"
@@ -170,6 +171,37 @@ static void absurd_sizes_are_out_of_memory(void **state)
     tess_context_destroy(ctx);
 }
 
+/* Rows in messages count from 1, or from 0 where the caller does. */
+static void rows_count_as_the_caller_does(void **state)
+{
+    oracle_csr a = oracle_tridiagonal(4, -1.0, 2.0, -1.0);
+    tess_precond_options precond;
+    tess_context_options options;
+    tess_context *ctx = NULL;
+
+    (void)state;
+    a.val[a.row_ptr[2]] = (double)NAN;
+    tess_context_options_init(&options);
+    assert_int_equal(options.first_number, 1);
+    options.device = TESS_DEVICE_CPU;
+    tess_precond_options_init(&precond);
+    precond.kind = TESS_PRECOND_ILU0;
+    for (options.first_number = 0; options.first_number < 2; options.first_number++) {
+        tess_precond *m = NULL;
+        tess_matrix *matrix = NULL;
+
+        assert_int_equal(tess_context_create(&options, &ctx), TESS_SUCCESS);
+        matrix = make_matrix(ctx, &a);
+        assert_fails(ctx, TESS_SINGULAR, tess_precond_create(matrix, &precond, &m));
+        assert_non_null(strstr(tess_context_last_error(ctx)->message,
+                               options.first_number == 0 ? "first seen in row 2" : "first seen in row 3"));
+        tess_matrix_destroy(matrix);
+        tess_context_destroy(ctx);
+    }
+    assert_int_equal(tess_context_create(&options, &ctx), TESS_INVALID_ARGUMENT); /* 2 */
+    oracle_free(&a);
+}
+
 typedef struct log_record {
     int lines;
     tess_log_level highest;
@@ -243,15 +275,11 @@ static void version_is_three_numbers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(defaults_work),
-        cmocka_unit_test(cpu_context_tells_what_it_is),
-        cmocka_unit_test(wrong_options_are_refused),
-        cmocka_unit_test(missing_device_is_reported),
-        cmocka_unit_test(creation_survives_failed_allocations),
-        cmocka_unit_test(peak_counts_what_objects_hold),
-        cmocka_unit_test(last_error_says_what_and_stays),
-        cmocka_unit_test(absurd_sizes_are_out_of_memory),
-        cmocka_unit_test(log_keeps_its_level),
+        cmocka_unit_test(rows_count_as_the_caller_does),  cmocka_unit_test(defaults_work),
+        cmocka_unit_test(cpu_context_tells_what_it_is),   cmocka_unit_test(wrong_options_are_refused),
+        cmocka_unit_test(missing_device_is_reported),     cmocka_unit_test(creation_survives_failed_allocations),
+        cmocka_unit_test(peak_counts_what_objects_hold),  cmocka_unit_test(last_error_says_what_and_stays),
+        cmocka_unit_test(absurd_sizes_are_out_of_memory), cmocka_unit_test(log_keeps_its_level),
         cmocka_unit_test(version_is_three_numbers),
     };
 

@@ -15,7 +15,7 @@ struct cudss_solver {
     tess_context *ctx;
     mumps_symmetry symmetry;
     tess_precision precision;
-    bool repeatable;
+    bool repeatable, threaded;
     void *handle, *config, *data, *matrix, *solution, *rhs; /* NULL: not made */
     cudss_arrays arrays;
 };
@@ -99,6 +99,7 @@ static tess_status configure(cudss_solver *s)
 
     TRY_CALL(cudssConfigCreate, (&s->config));
     TESS_TRY(set(s, CUDSS_REPEATABLE, s->repeatable));
+    if (s->threaded) { TESS_TRY(set(s, CUDSS_THREADS, s->ctx->threads)); }
 cleanup:
     return status;
 }
@@ -120,7 +121,8 @@ static tess_status open_all(void *user)
 
     TRY_CALL(cudssCreate, (&s->handle));
     TRY_CALL(cudssSetStream, (s->handle, s->ctx->backend->stream(s->ctx)));
-    if (library.threads[0]) { TRY_CALL(cudssSetThreadingLayer, (s->handle, library.threads)); }
+    /* Without its layer the analysis has one thread. */
+    s->threaded = library.threads[0] && library.cudssSetThreadingLayer(s->handle, library.threads) == CUDSS_OK;
     TESS_TRY(configure(s));
     TRY_CALL(cudssDataCreate, (s->handle, &s->data));
     TRY_CALL(cudssMatrixCreateCsr,

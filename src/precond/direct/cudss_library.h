@@ -21,7 +21,7 @@ enum { CUDSS_FROM_ONE = 1, CUDSS_BY_COLUMNS = 0 };
 /* Steps. */
 enum { CUDSS_ANALYSE = 3, CUDSS_FACTOR = 4, CUDSS_SOLVE = 1008 };
 /* Settings, with values of type int. */
-enum { CUDSS_TRANSPOSED = 4, CUDSS_REPEATABLE = 24 };
+enum { CUDSS_TRANSPOSED = 4, CUDSS_THREADS = 14, CUDSS_REPEATABLE = 24 };
 /* Questions. ESTIMATES: of bytes, 16 numbers of 64 bits, kept and peak of the device first. FLOPS: 64 bits. */
 enum { CUDSS_INFO = 0, CUDSS_FACTOR_ENTRIES = 1, CUDSS_CHANGED_PIVOTS = 2, CUDSS_ESTIMATES = 13, CUDSS_FLOPS = 26 };
 enum { CUDSS_ESTIMATE_COUNT = 16 };

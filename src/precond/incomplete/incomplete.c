@@ -198,25 +198,51 @@ cleanup:
     return status;
 }
 
-/* Whether the row that failed has no entry but zeros: no shift mends it. */
-static tess_status row_is_zero(const tess_incomplete *m, int64_t row, bool *zero)
+static bool are_zero(const double *val, int64_t count)
 {
-    const csr_view v = csr_of(m->matrix)->view;
-    const size_t width = (size_t)v.row_ptr_bits / 8;
-    char offsets[2 * sizeof(int64_t)] = {0};
+    bool zero = true;
+
+    for (int64_t k = 0; k < count; k++) {
+        zero = zero && val[k] == 0.0;
+    }
+    return zero;
+}
+
+/* Where entries of the row begin and end in arrays of the context's device. */
+static tess_status download_bounds(const tess_incomplete *m, const csr_view *v, int64_t row, int64_t bounds[2])
+{
+    const size_t width = (size_t)v->row_ptr_bits / 8;
+    int32_t narrow[2] = {0};
+    void *const to = v->row_ptr_bits == 32 ? (void *)narrow : (void *)bounds;
+    const tess_status status =
+        m->ctx->backend->download(m->ctx, to, (const char *)v->row_ptr + (size_t)row * width, 2 * width);
+
+    for (int k = 0; k < 2 && v->row_ptr_bits == 32; k++) {
+        bounds[k] = narrow[k];
+    }
+    return status;
+}
+
+/* Whether the row that failed has no entry but zeros: no shift mends it. */
+static tess_status row_is_zero(const tess_incomplete *m, const attempt_workspace *workspace, int64_t row, bool *zero)
+{
+    csr_view v;
+    int64_t bounds[2] = {0}, count = 0;
     double *val = NULL;
-    int64_t begin = 0, count = 0;
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(m->ctx->backend->download(m->ctx, offsets, (const char *)v.row_ptr + (size_t)row * width, 2 * width));
-    begin = tess_row_offset(offsets, v.row_ptr_bits, 0);
-    count = tess_row_offset(offsets, v.row_ptr_bits, 1) - begin;
-    TESS_TRY(tess_host_allocate(m->ctx, count, sizeof *val, (void **)&val));
-    TESS_TRY(m->ctx->backend->download(m->ctx, val, (const double *)v.val + begin, (size_t)count * sizeof *val));
-    *zero = true;
-    for (int64_t k = 0; k < count; k++) {
-        *zero = *zero && val[k] == 0.0;
+    if (m->by_host) {
+        const int64_t *row_ptr = m->pattern.row_ptr;
+
+        *zero = are_zero(workspace->val + row_ptr[row], row_ptr[row + 1] - row_ptr[row]);
+        return TESS_SUCCESS;
     }
+    v = csr_of(m->matrix)->view;
+    TESS_TRY(download_bounds(m, &v, row, bounds));
+    count = bounds[1] - bounds[0];
+    TESS_TRY(tess_host_allocate(m->ctx, count, sizeof *val, (void **)&val));
+    TESS_TRY(m->ctx->backend->download(m->ctx, val, (const double *)v.val + bounds[0], (size_t)count * sizeof *val));
+    *zero = are_zero(val, count);
 cleanup:
     tess_host_release(m->ctx, val, count, sizeof *val);
     return status;
@@ -237,7 +263,7 @@ static tess_status try_shift(tess_incomplete *m, attempt_workspace *workspace, i
     *ended = outcome->bad_row < 0 || !outcome->finite;
     outcome->empty = false;
     if (*ended) { goto cleanup; }
-    TESS_TRY(row_is_zero(m, outcome->bad_row, &outcome->empty));
+    TESS_TRY(row_is_zero(m, workspace, outcome->bad_row, &outcome->empty));
     *ended = outcome->empty;
 cleanup:
     return status;
