@@ -223,12 +223,13 @@ template <typename OFFSET>
 __global__ void __launch_bounds__(GPU_BLOCK) long_rows_kernel(csr_view v, const double *diagonal, fact_sums *of_block)
 {
     __shared__ fact_part parts[GPU_BLOCK];
+    fact_part *const of_thread = parts;
     fact_sums sums;
 
     fact_sums_start(&sums);
     for_long_rows(v.nrows, (const OFFSET *)v.row_ptr, FACT_LONG, [&](int64_t i, int64_t begin, int64_t end) {
         const row_place p = {i, begin, end, diagonal[i]};
-        const fact_part row = take_by_block(v, diagonal, p, parts, &sums);
+        const fact_part row = take_by_block(v, diagonal, p, of_thread, &sums);
 
         if (threadIdx.x == 0) { fact_end_row(p.d, end - begin, &row, &sums); }
     });

@@ -219,10 +219,11 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
                          const double *b, const double *x, double *residual, double scale, block_sums *of_block)
 {
     __shared__ residual_space space;
+    tess_row_sum *const of_thread = space.rows;
     tess_residual_sums sums = tess_residual_sums_start();
 
     for_long_rows(nrows, row_ptr, limit, [&](int64_t i, int64_t begin, int64_t end) {
-        const tess_row_sum whole = sum_long_row(space.rows, begin, end, col_ind, val, b[i], x);
+        const tess_row_sum whole = sum_long_row(of_thread, begin, end, col_ind, val, b[i], x);
 
         if (threadIdx.x > 0) { return; }
         const tess_row_terms row = tess_row_sum_terms(&whole, i, b[i], end - begin, MOST_JOINS);

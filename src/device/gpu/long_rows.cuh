@@ -8,7 +8,8 @@
 /*
  * All threads of a block call body(row, begin, end) for the block's rows of more than `limit` entries, in a fixed
  * order. Neighbouring rows go to different blocks, since long ones often lie side by side. Each thread of a grid of
- * blocks of GPU_BLOCK threads calls it; body may have barriers.
+ * blocks of GPU_BLOCK threads calls it; body may have barriers. It names shared memory by a pointer of the caller's:
+ * AMD's compiler without optimization gives shared arrays that a lambda names to every kernel of the file.
  */
 template <typename OFFSET, typename BODY>
 __device__ static inline void for_long_rows(int64_t nrows, const OFFSET *row_ptr, int64_t limit, const BODY &body)

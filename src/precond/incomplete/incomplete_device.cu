@@ -287,7 +287,7 @@ static tess_status factor(const tess_matrix *assembled, const tess_incomplete_jo
     tess_status status = TESS_SUCCESS;
 
     if (job->sweeps > 0) { return incomplete_sweep_on_gpu(assembled, job, out); }
-    *out = {-1, 0.0, 0, true};
+    *out = {-1, 0.0, 0, true, false};
     if (job->n == 0) { return TESS_SUCCESS; }
     for (factor_report &each : report) {
         each = {ULLONG_MAX, 0, ULLONG_MAX, 0};
