@@ -273,6 +273,11 @@ tess_status cli_measure_factor(const tess_matrix *a, const tess_precond *m, doub
 void cli_print_levels(const tess_amg_levels *levels, double factor);
 json_t *cli_levels_json(const tess_amg_levels *levels, double factor);
 
+/* ---- saddle_report.c: the blocks of a saddle point; nothing, and null, for other preconditioners and NULL ---- */
+
+void cli_print_saddle(const tess_precond *m);
+json_t *cli_saddle_json(const tess_precond *m);
+
 /* ---- progress.c ---- */
 
 struct cli_progress {

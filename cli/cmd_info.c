@@ -204,15 +204,20 @@ static int assign(const tess_matrix *a, const info_options *options, const tess_
     return options->plot == NULL ? CLI_CONVERGED : cli_plot_assignment(a, out->assignment, &out->plot);
 }
 
-/* ---- levels of algebraic multigrid ---- */
+/* ---- levels of algebraic multigrid, blocks of a saddle point ---- */
 
 /* Other preconditioners have nothing to report. */
 static int find_levels(const tess_matrix *a, const info_options *options, info_levels *out)
 {
     tess_precond *m = NULL;
     *out = (info_levels){.factor = NAN};
-    if (options->solve.precond.kind != TESS_PRECOND_AMG) { return CLI_CONVERGED; }
+    const tess_precond_kind kind = options->solve.precond.kind;
+    if (kind != TESS_PRECOND_AMG && kind != TESS_PRECOND_SADDLE) { return CLI_CONVERGED; }
     tess_status status = tess_precond_create(a, &options->solve.precond, &m);
+    if (status == TESS_SUCCESS && kind == TESS_PRECOND_SADDLE) {
+        out->saddle = m;
+        return CLI_CONVERGED;
+    }
     if (status == TESS_SUCCESS) {
         out->known = cli_find_levels(m, &out->levels);
         status = cli_measure_factor(a, m, &out->factor);
@@ -275,7 +280,7 @@ static int find_all(const info_options *options, const cli_matrix *matrix, info_
 {
     tess_matrix_analysis facts = {.size = sizeof facts};
     storage_trial trial;
-    info_levels levels;
+    info_levels levels = {.factor = NAN};
     tess_advice advice;
     cli_solve_estimate estimate;
     bool estimated = false;
@@ -292,7 +297,9 @@ static int find_all(const info_options *options, const cli_matrix *matrix, info_
     }
     const info_report report = {
         matrix, &facts, &trial, made, &levels, &options->solve, &advice, fetch, &options->nullspace, &options->saddle};
-    return code == CLI_CONVERGED ? report_all(options, &report, estimated ? &estimate : NULL) : code;
+    if (code == CLI_CONVERGED) { code = report_all(options, &report, estimated ? &estimate : NULL); }
+    tess_precond_destroy(levels.saddle);
+    return code;
 }
 
 /* The preconditioner that files of --coordinates and the like are for: that of --solve, if it names one. */

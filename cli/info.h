@@ -22,8 +22,9 @@ typedef struct info_assignment {
     cli_plot plot; /* path NULL: none */
 } info_assignment;
 
-/* Levels of algebraic multigrid. */
+/* Levels of algebraic multigrid, or blocks of a saddle point. */
 typedef struct info_levels {
+    tess_precond *saddle; /* NULL: another preconditioner */
     bool known;
     tess_amg_levels levels;
     double factor;

@@ -192,6 +192,7 @@ void cli_info_print(const info_report *report)
     print_storage(report->trial, facts->nnz);
     print_assignment(report->made, facts->nrows);
     if (report->levels->known) { cli_print_levels(&report->levels->levels, report->levels->factor); }
+    cli_print_saddle(report->levels->saddle);
     print_advice(report);
 }
 
@@ -300,6 +301,7 @@ json_t *cli_info_json(const info_report *report)
     json_object_set_new(root, "memory", memory_json(f));
     json_object_set_new(root, "storage", storage_json(report->trial));
     add_assignment(root, report->made, f->nrows);
+    json_object_set_new(root, "saddle", cli_saddle_json(levels->saddle));
     json_object_set_new(root, "amg", levels->known ? cli_levels_json(&levels->levels, levels->factor) : json_null());
     json_object_set_new(root, "recommendation", advice_json(report));
     json_object_set_new(root, "read_seconds", cli_json_real(matrix->seconds));

@@ -139,6 +139,7 @@ static void print_setting(const cli_solve_run *run)
     print_inner(&r->nested);
     cli_print_factors(&o->precond, r, run->solver);
     print_levels(run);
+    if (run->solver != NULL) { cli_print_saddle(tess_solver_precond(run->solver)); }
     cli_print_sweeps(run);
     if (run->transformed) {
         printf("%-17s scale %s, reorder %s; b, x and residuals are of the transformed system\n", "transformation",
@@ -157,7 +158,12 @@ static void print_setting(const cli_solve_run *run)
     }
     putchar('\n');
     if (r->accuracy.wanted > 0.0) {
-        printf("%-17s ||b - A x|| <= %.6g (accuracy %s), at most %s\n", "stopping", r->tolerance,
+        const bool rows = r->stop_norm == TESS_STOP_NORM_ROWS;
+        printf("%-17s ||b - A x|| <= %.6g%s (accuracy %s), at most %s\n", "stopping",
+               rows ? r->rows.tolerance : r->tolerance,
+               rows                                  ? " of scaled rows"
+               : r->stop_norm == TESS_STOP_NORM_BOTH ? ", and of scaled rows"
+                                                     : "",
                cli_accuracy_text(&run->asked->accuracy, buffer, sizeof buffer),
                tess_count(o->max_iterations, "iteration").text);
         return;
@@ -401,6 +407,7 @@ json_t *cli_solve_json(const cli_solve_run *run)
     json_object_set_new(root, "triangle_levels", triangles_json(r, r->precond.triangle_level_sets));
     json_object_set_new(root, "triangle_steps", triangles_json(r, r->precond.triangle_groups));
     json_object_set_new(root, "amg", levels_json(run));
+    json_object_set_new(root, "saddle", cli_saddle_json(run->solver == NULL ? NULL : tess_solver_precond(run->solver)));
     json_object_set_new(root, "sweeps", cli_sweeps_json(run));
     json_object_set_new(root, "factor_nonzeros", json_integer(r->precond.factor_nonzeros));
     json_object_set_new(root, "factor_precision", cli_factor_precision_json(&run->options->precond, run->solver));

@@ -24,15 +24,18 @@ static PetscBool is_gamg(const tp_pc *p)
 /* ---- set-up ---- */
 
 /* Rigid-body modes, as PETSc's GAMG makes them of PCSetCoordinates, where each node has a row for each axis. */
-static PetscErrorCode take_modes(const tp_pc *p, PetscInt rows, tess_amg_options *amg, double **columns)
+static PetscErrorCode take_modes(const tp_pc *p, PetscInt rows, PetscInt bs, tess_amg_options *amg, double **columns)
 {
     const int count = p->dimensions == 3 ? 6 : 3;
     tess_context *ctx;
 
     PetscFunctionBegin;
-    if (!p->coordinates || amg->block_size != p->dimensions || p->nodes * p->dimensions != rows) {
-        PetscFunctionReturn(PETSC_SUCCESS);
-    }
+    if (!p->coordinates || bs == 1) { PetscFunctionReturn(PETSC_SUCCESS); } /* of scalars: the constant does */
+    PetscCheck(bs == p->dimensions && p->nodes * bs == rows, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
+               "PCSetCoordinates gave %" PetscInt_FMT " nodes in %" PetscInt_FMT " dimensions, but the %" PetscInt_FMT
+               " rows here have blocks of %" PetscInt_FMT ": rigid-body modes need a row for each axis of each node. "
+               "Leave the coordinates out, or give the modes by MatSetNearNullSpace",
+               p->nodes, p->dimensions, rows, bs);
     PetscCall(tp_context(&ctx));
     PetscCall(PetscMalloc1((size_t)rows * (size_t)count, columns));
     TessCall(tess_rigid_body_modes(ctx, p->nodes, (int)p->dimensions, p->coordinates, *columns));
@@ -67,12 +70,15 @@ static PetscErrorCode take_near_nullspace(const tp_pc *p, Mat A, tess_amg_option
     if (bs > 1 && bs <= TESS_MAX_AMG_BLOCK) { amg->block_size = (int)bs; }
     PetscCall(MatGetNearNullSpace(A, &space));
     if (!space) {
-        PetscCall(take_modes(p, rows, amg, columns));
+        PetscCall(take_modes(p, rows, bs, amg, columns));
         PetscFunctionReturn(PETSC_SUCCESS);
     }
     PetscCall(MatNullSpaceGetVecs(space, &constant, &n, &vector));
     all = constant ? n + 1 : n;
-    if (all < 1 || all > TESS_MAX_NEAR_NULLSPACE) { PetscFunctionReturn(PETSC_SUCCESS); }
+    if (all < 1) { PetscFunctionReturn(PETSC_SUCCESS); }
+    PetscCheck(all <= TESS_MAX_NEAR_NULLSPACE, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+               "the near-nullspace has %" PetscInt_FMT " vectors, but amg takes %d at most", all,
+               TESS_MAX_NEAR_NULLSPACE);
     PetscCall(PetscMalloc1((size_t)rows * (size_t)all, columns));
     for (PetscInt c = 0; c < n; c++) {
         const PetscScalar *array;
@@ -420,6 +426,23 @@ static PetscErrorCode view_amg(const tess_precond *m, PetscViewer viewer)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode view_saddle(const tess_precond *m, PetscViewer viewer)
+{
+    tess_saddle_parts parts = {.size = sizeof parts};
+
+    PetscFunctionBegin;
+    TessCall(tess_precond_get_saddle(m, &parts));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  %s and %s%s, factors %s\n", tess_count(parts.unknowns, "unknown").text,
+                                     tess_count(parts.constraints, "constraint").text,
+                                     parts.index_given ? ", by the index" : "",
+                                     tess_saddle_factorization_name(parts.factorization)));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  A by %s, Schur complement %s by %s\n",
+                                     tess_precond_kind_name(tess_precond_get_kind(parts.a_precond)),
+                                     tess_saddle_schur_name(parts.schur),
+                                     tess_precond_kind_name(tess_precond_get_kind(parts.schur_precond))));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode PCView_Tessera(PC pc, PetscViewer viewer)
 {
     const tp_pc *const p = pc->data;
@@ -440,6 +463,7 @@ static PetscErrorCode PCView_Tessera(PC pc, PetscViewer viewer)
     if (!p->precond) { PetscFunctionReturn(PETSC_SUCCESS); }
     PetscCall(PetscViewerASCIIPrintf(viewer, "  %.3g MB\n", 1e-6 * (double)tess_precond_bytes(p->precond)));
     if (strcmp(p->kind, "amg") == 0) { PetscCall(view_amg(p->precond, viewer)); }
+    if (strcmp(p->kind, "saddle") == 0) { PetscCall(view_saddle(p->precond, viewer)); }
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -437,6 +437,29 @@ static inline void tess_amg_levels_init(tess_amg_levels *levels)
 }
 /** Fills *out for amg. Errors: UNSUPPORTED (another kind), INVALID_ARGUMENT (size). tests/unit/test_multigrid.c */
 TESS_EXPORT tess_status tess_precond_get_levels(const tess_precond *m, tess_amg_levels *out);
+/** What saddle found and chose. */
+typedef struct tess_saddle_parts {
+    size_t size;         /**< sizeof(tess_saddle_parts), set by the caller */
+    int64_t unknowns;    /**< rows of the first block, A */
+    int64_t constraints; /**< rows of the second block */
+    int64_t index_given; /**< 1: by an index of the caller; 0: found by their diagonal entries, which are */
+    int64_t zero_diagonals, small_diagonals; /**< missing or 0; small in their row, */
+    int64_t opposite_diagonals;              /**< of the rarer sign */
+    tess_saddle_factorization factorization; /**< never AUTO, as the next */
+    tess_saddle_schur schur;
+    const tess_precond *a_precond, *schur_precond; /**< of m: what solves with A, and with the matrix for S; until m is
+                                                        updated or destroyed */
+} tess_saddle_parts;
+/** Sets `size`, and all else to zero. */
+TESS_EXPORT void tess_saddle_parts_init_sized(tess_saddle_parts *parts, size_t size);
+static inline void tess_saddle_parts_init(tess_saddle_parts *parts)
+{
+    tess_saddle_parts_init_sized(parts, sizeof *parts);
+}
+/** Fills *out for saddle. Errors: UNSUPPORTED (another kind), INVALID_ARGUMENT (size). tests/unit/test_saddle.c */
+TESS_EXPORT tess_status tess_precond_get_saddle(const tess_precond *m, tess_saddle_parts *out);
+/** Which kind a preconditioner is of; none for NULL. */
+TESS_EXPORT tess_precond_kind tess_precond_get_kind(const tess_precond *m);
 /** What sweeps do in an application. */
 typedef struct tess_precond_sweeps {
     size_t size;                                         /**< sizeof(tess_precond_sweeps), set by the caller */
@@ -495,7 +518,8 @@ TESS_EXPORT tess_status tess_polynomial_form_parse(const char *name, tess_polyno
  * @param coordinates  nodes by dimensions, column after column, on the host
  * @param modes        nodes * dimensions by 3 (in 2 dimensions) or by 6, column after column: orthonormal; a mode that
  *                     depends on the others, as of nodes in a line, is zero
- * Errors: INVALID_ARGUMENT (dimensions), OUT_OF_RANGE (NaN or Inf). Test: tests/unit/test_aggregation.c
+ * Errors: INVALID_ARGUMENT (dimensions), OUT_OF_RANGE (NaN, Inf, or all nodes at one point).
+ * Test: tests/unit/test_aggregation.c
  */
 TESS_EXPORT tess_status tess_rigid_body_modes(tess_context *ctx, int64_t nodes, int dimensions,
                                               const double *coordinates, double *modes);

@@ -100,10 +100,70 @@ static PetscErrorCode coordinates_reach_the_second_hierarchy(void)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Sets amg up for a matrix with so many points of `dimensions` coordinates; the error, or that of setting them. */
+static PetscErrorCode set_up_with_points(Mat A, PetscInt dimensions, PetscInt nodes, const PetscReal *points,
+                                         PetscErrorCode *code)
+{
+    PetscReal *copy;
+    PC pc;
+
+    PetscFunctionBegin;
+    PetscCall(PetscMalloc1((size_t)(dimensions * nodes), &copy));
+    PetscCall(PetscArraycpy(copy, points, dimensions * nodes));
+    PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
+    PetscCall(PCSetType(pc, "tessera"));
+    PetscCall(PCSetOperators(pc, A, A));
+    PetscCall(PCSetFromOptions(pc));
+    PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+    *code = PCSetCoordinates(pc, dimensions, nodes, copy);
+    if (*code == 0) { *code = PCSetUp(pc); }
+    PetscCall(PetscPopErrorHandler());
+    PetscCall(PetscFree(copy));
+    PetscCall(PCDestroy(&pc));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+enum { SIDE = 8, MOST_COORDINATES = 4 * SIDE * SIDE };
+
+/* Of another dimension (PETSc itself finds it), one for each row, or all at one point; of scalars none is needed. */
+static PetscErrorCode points_that_do_not_fit(void)
+{
+    PetscReal points[MOST_COORDINATES];
+    PetscInt first, last;
+    PetscErrorCode code;
+    Mat A;
+
+    PetscFunctionBegin;
+    for (int k = 0; k < MOST_COORDINATES; k++) {
+        points[k] = (PetscReal)((7 * k) % 11);
+    }
+    PetscCall(option("-pc_tessera_type", "amg"));
+    PetscCall(springs(SIDE, &A));
+    PetscCall(MatGetOwnershipRange(A, &first, &last));
+    PetscCall(set_up_with_points(A, 2, (last - first) / 2, points, &code));
+    CHECK(code == 0, "points in the plane: error %d", (int)code);
+    PetscCall(set_up_with_points(A, 3, (last - first) / 2, points, &code));
+    CHECK(code != 0, "points in space: no error");
+    PetscCall(set_up_with_points(A, 2, last - first, points, &code));
+    CHECK(code == PETSC_ERR_ARG_SIZ, "a point for each row: error %d", (int)code);
+    PetscCall(PetscArrayzero(points, MOST_COORDINATES));
+    PetscCall(set_up_with_points(A, 2, (last - first) / 2, points, &code));
+    CHECK(code != 0, "all at one point: no error");
+    PetscCall(MatDestroy(&A));
+    PetscCall(laplacian(SIDE, "", &A));
+    PetscCall(MatGetOwnershipRange(A, &first, &last));
+    PetscCall(set_up_with_points(A, 2, last - first, points, &code));
+    CHECK(code == 0, "points of scalars: error %d", (int)code);
+    PetscCall(MatDestroy(&A));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
-    static const test_case cases[] = {
-        CASE(coordinates_reach_amg), CASE(coordinates_reach_the_second_hierarchy), {NULL, NULL}};
+    static const test_case cases[] = {CASE(coordinates_reach_amg),
+                                      CASE(coordinates_reach_the_second_hierarchy),
+                                      CASE(points_that_do_not_fit),
+                                      {NULL, NULL}};
 
     return run_tests(argc, argv, TesseraPetscInitialize, cases);
 }

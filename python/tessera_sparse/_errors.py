@@ -5,7 +5,8 @@ import re
 
 
 def spelled(text):
-    """A message of the library with options as keywords: `--amg-cycle` is amg_cycle."""
+    """A message of the library with options as keywords: `--amg-cycle`, also `row_order (--row-order)`, is one word."""
+    text = re.sub(r"\b[a-z]+[._][a-z._]+ \((--[a-z.-]+)\)", r"\1", text)
     return re.sub(r"(?<![\w-])--([a-z][a-z0-9]*(?:[-.][a-z0-9]+)*)", lambda match: re.sub("[-.]", "_", match[1]), text)
 
 

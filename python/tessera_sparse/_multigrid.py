@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What preconditioners take as arrays, such as near-nullspace vectors of multigrid; its levels as a dict."""
+"""What preconditioners take as arrays, such as near-nullspace vectors; levels of multigrid, blocks of saddle as dicts."""
 import ctypes
 
 import numpy as np
 
 from . import _abi, _arrays, _saddle
-from ._library import check, lib, to_dict, new_struct
+from ._library import check, enum_name, lib, to_dict, new_struct
 
 ARRAYS = {
     "near_nullspace": "amg: vectors that A nearly maps to zero, an array with a row for each row of A",
@@ -75,4 +75,17 @@ def levels_of(precond, context):
     check(lib.tess_precond_get_levels(precond, ctypes.byref(facts)), context.pointer)
     fields = to_dict(facts)
     fields["levels"] = fields.pop("level")[:fields.pop("count")]
+    return fields
+
+
+def saddle_of(precond, context):
+    """The blocks of a tess_precond for a saddle point, by the names of `saddle` in the tool's JSON."""
+    parts = new_struct(_abi.tess_saddle_parts)
+    check(lib.tess_precond_get_saddle(precond, ctypes.byref(parts)), context.pointer)
+    fields = to_dict(parts)
+    fields["index_given"] = bool(fields["index_given"])
+    for name, inner in (("a", parts.a_precond), ("s", parts.schur_precond)):
+        kind = lib.tess_precond_get_kind(inner)
+        fields[name] = {"precond": enum_name("tess_precond_kind", kind),
+                        "amg": levels_of(inner, context) if kind == _abi.TESS_PRECOND_AMG else None}
     return fields

@@ -141,6 +141,9 @@ def product_of(m, what):
     if hasattr(m, "__matmul__") and len(getattr(m, "shape", (0, 0))) != 1:
         return lambda r: m @ r
     m = np.asarray(m)
+    if m.dtype.kind not in "biufc":  # such as ("ilut", 1e-3, 10)
+        raise TypeError(f"{what} is no matrix, LinearOperator or function" +
+                        (", nor a name such as 'ilut:1e-3:10'" if what == "precond" else ""))
     if m.ndim == 1:
         return Diagonal(m).matvec
     if m.ndim != 2:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """
 Options of a solve as keyword arguments: those of the library's list (tessera/options.h), by the names of the command
-line (`--max-iterations` is `max_iterations`), their paths (`gmres_restart`), and last words that only one path has.
+line (`--max-iterations` is `max_iterations`), their paths (`gmres_restart`), and last words that only one option has.
 """
 import ctypes
 import decimal
@@ -24,6 +24,7 @@ _HINTS = {"tol": "rtol", "maxiter": "max_iterations", "maxit": "max_iterations",
           "preconditioner": "precond", "method": "solver", "M": "precond", "callback": "monitor",
           "B": "near_nullspace", "restrt": "restart", "tolerance": "rtol"}
 _NUMBERS_ALONE = ("integer", "seed", "real", "field")  # no text but auto
+_LISTS = ("precisions", "levels", "schedule", "text")
 _WHOLE, _REAL = ("integer", "seed", "flag", "words", "bytes"), ("real", "share", "accuracy", "field")
 
 
@@ -84,9 +85,16 @@ def option_table():
     for leaf, found in leaves.items():
         depth = min(len(option.path) for option in found)
         nearest = [option for option in found if len(option.path) == depth]
-        if len(nearest) == 1:
+        if len(nearest) == 1 and all(table[name].path == nearest[0].path for name in _ending(leaf, table)):
             table.setdefault(leaf, nearest[0])
     return table
+
+
+def _ending(leaf, table):
+    """The options' own names that end with a word: block_size is that of amg_block_size and of bsr_block_size."""
+    return [name for name, option in table.items()
+            if name.endswith("_" + leaf) and (option.type == "field" or name == spelled("--" + option.name))
+            and name != "_".join(option.path)]
 
 
 def option_names():
@@ -99,8 +107,10 @@ def option_names():
 
 
 def unknown(name, known):
+    ending = [] if name in _HINTS else [repr(other) for other in _ending(name, option_table())]
     near = _HINTS.get(name) or next(iter(difflib.get_close_matches(name, known, 1, 0.5)), None)
-    return TypeError(f"there is no option {name!r}" + (f"; did you mean {near!r}?" if near else "") +
+    said = " or ".join(ending) if ending else repr(near) if near else ""
+    return TypeError(f"there is no option {name!r}" + (f"; did you mean {said}?" if said else "") +
                      ". tessera_sparse.option_names() lists them")
 
 
@@ -149,7 +159,7 @@ def _text(option, name, value):
     number = _number(option, name, value) if option.type in _WHOLE + _REAL else None
     if number is not None:
         return number
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, (list, tuple)) and option.type in _LISTS:
         return ",".join(str(item) for item in value)
     if not isinstance(value, (str, os.PathLike)):
         raise TypeError(f"{name}={value!r} is no text" + (" or number" if option.type in _WHOLE + _REAL else ""))

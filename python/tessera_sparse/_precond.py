@@ -10,7 +10,7 @@ from ._context import use_context
 from ._interrupts import interruptible
 from ._library import Handle, check, enum_name, lib, to_dict, new_struct
 from ._matrix import as_matrix, is_form
-from ._multigrid import levels_of, set_arrays, taken_from
+from ._multigrid import levels_of, saddle_of, set_arrays, taken_from
 from ._options import check_precond, new_options, set_options
 
 
@@ -201,6 +201,20 @@ class Preconditioner:
         """
         return levels_of(self.pointer, self.context)
 
+    @property
+    def saddle(self):
+        """
+        The blocks of a saddle point and what solves with them, as a dict with the names of `saddle` in the tool's JSON.
+
+        Examples
+        --------
+        >>> import tessera_sparse as ts
+        >>> parts = ts.saddle(ts.Matrix.gallery("stokes2d", 16)).saddle
+        >>> parts["constraints"], parts["schur"], parts["a"]["precond"]
+        (256, 'local', 'amg')
+        """
+        return saddle_of(self.pointer, self.context)
+
     def __repr__(self):
         return f"<tessera_sparse.Preconditioner: {self.kind}, {self.shape[0]} rows>"
 
@@ -225,7 +239,7 @@ class FunctionPreconditioner(Preconditioner):
             shape = None
         if shape is not None and tuple(shape) != (n, n):
             raise ValueError(f"the preconditioner is {shape[0]} by {shape[1]}, the matrix {n} by {n}")
-        shell, pointer = _operators.shell_precond(self.context, n, _operators.product_of(m, "M"), self._raised,
+        shell, pointer = _operators.shell_precond(self.context, n, _operators.product_of(m, "precond"), self._raised,
                                                   self.is_complex), ctypes.c_void_p()
         check(lib.tess_precond_create_shell(self.context.pointer, matrix.shape[0], ctypes.byref(shell),
                                             ctypes.byref(pointer)),

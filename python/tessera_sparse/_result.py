@@ -2,6 +2,7 @@
 """What a solve did."""
 import ctypes
 import difflib
+import math
 
 import numpy as np
 
@@ -187,6 +188,8 @@ class Result:
             row = f" (row {rows.backward_row})" if rows.backward_row >= 0 else ""
             yield "", (f"{rows.relative:.3e} relative, TRUE, rows scaled to one size; backward error "
                        f"{rows.backward_error:.1e}{row}")
+        if self._raw.accuracy.wanted > 0.0:
+            yield from self._accuracy_lines()
         yield "tolerance", f"{self.tolerance:.3e}"
         if self._raw.stop_norm != _abi.TESS_STOP_NORM_GIVEN:
             yield "stop norm", self.stop_norm
@@ -196,6 +199,16 @@ class Result:
             good = sum(column.verified for column in self.columns)
             yield "columns", f"{len(self.columns)}, {good} verified; the worst is above"
         yield "time", f"{self.setup_seconds:.3g} s set-up, {self.solve_seconds:.3g} s solve"
+
+    def _accuracy_lines(self):
+        a = self._raw.accuracy
+        known, most = math.isfinite(a.forward_error), max(a.backward_error, a.forward_error)
+        yield "accuracy", (f"{a.wanted:.1e} wanted, " +
+                           ("reached" if a.reached else "NOT REACHED" if most > a.wanted else "NOT KNOWN"))
+        if a.source != _abi.TESS_CONDITION_UNKNOWN:
+            yield "", (f"forward error {f'about {a.forward_error:.1e}' if known else 'not known'}; condition about "
+                       f"{a.condition:.1e}, by {enum_name('tess_condition_source', a.source)}")
+        yield "", f"backward error {a.backward_error:.1e}"
 
     def __repr__(self):
         return "\n".join(f"{name:<12}" + text.replace("\n", "\n" + 12 * " ") for name, text in self._lines())

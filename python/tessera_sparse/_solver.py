@@ -11,7 +11,7 @@ from ._errors import counted
 from ._interrupts import interruptible
 from ._library import Handle, check, enum_name, lib, said_last, to_dict, new_struct
 from ._matrix import Matrix, context_for
-from ._multigrid import levels_of, set_arrays, taken_from
+from ._multigrid import levels_of, saddle_of, set_arrays, taken_from
 from ._options import monitor_function, options_with, refuse_for_object, set_options, unknown
 from ._precond import FunctionPreconditioner, Preconditioner, matrix_beside
 from ._result import Result
@@ -442,6 +442,11 @@ class Solver:
     def amg(self):
         """The levels of precond="amg", as a dict with the names of `amg` in the tool's JSON."""
         return levels_of(lib.tess_solver_precond(self.pointer), self.context)
+
+    @property
+    def saddle(self):
+        """The blocks of precond="saddle", as a dict with the names of `saddle` in the tool's JSON."""
+        return saddle_of(lib.tess_solver_precond(self.pointer), self.context)
 
     @property
     def chosen(self):

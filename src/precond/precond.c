@@ -492,6 +492,35 @@ tess_status tess_precond_get_levels(const tess_precond *m, tess_amg_levels *out)
     return TESS_SUCCESS;
 }
 
+void tess_saddle_parts_init_sized(tess_saddle_parts *parts, size_t size)
+{
+    result_init(parts, size);
+}
+
+tess_status tess_precond_get_saddle(const tess_precond *m, tess_saddle_parts *out)
+{
+    tess_saddle_parts full = {.size = sizeof full};
+    tess_status status = TESS_SUCCESS;
+
+    TESS_REQUIRE(NULL, m);
+    TESS_REQUIRE(m->ctx, out);
+    status = result_require_size(m->ctx, "tess_saddle_parts", out->size, sizeof full);
+    if (status != TESS_SUCCESS) { return status; }
+    m = turned_inside(m);
+    if (!m->ops->saddle) {
+        return tess_fail(m->ctx, TESS_UNSUPPORTED, "choose saddle", "preconditioner %s has no blocks of a saddle point",
+                         tess_precond_kind_name(m->kind));
+    }
+    m->ops->saddle(m, &full);
+    result_return(&full, out);
+    return TESS_SUCCESS;
+}
+
+tess_precond_kind tess_precond_get_kind(const tess_precond *m)
+{
+    return m ? m->kind : TESS_PRECOND_NONE;
+}
+
 void tess_precond_sweeps_init_sized(tess_precond_sweeps *sweeps, size_t size)
 {
     result_init(sweeps, size);

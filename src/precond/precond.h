@@ -66,6 +66,7 @@ typedef struct tess_precond_ops {
     tess_precision (*stored)(const tess_precond *m);
     void (*levels)(const tess_precond *m, tess_amg_levels *out);     /* NULL: it has no levels */
     void (*sweeps)(const tess_precond *m, tess_precond_sweeps *out); /* NULL: it has no sweeps */
+    void (*saddle)(const tess_precond *m, tess_saddle_parts *out);   /* NULL: it has no blocks of a saddle point */
     const tess_precond *(*inside)(const tess_precond *m);            /* the one that iterations within this one
                                                                         apply, or NULL; NULL: there are none */
     void (*destroy)(tess_precond *m);                                /* frees m->own, which may be NULL; NULL: nothing

@@ -265,6 +265,34 @@ const option_type option_seed = {"seed", false, parse_seed, print_seed};
 
 /* ---- words ---- */
 
+/* The words of a list such as best|last, in `buffer`. */
+static int split_words(const char *list, char *buffer, size_t size, const char **words)
+{
+    int count = 0;
+
+    snprintf(buffer, size, "%s", list);
+    words[count++] = buffer;
+    for (char *bar = strchr(buffer, '|'); bar; bar = strchr(bar + 1, '|')) {
+        *bar = '\0';
+        words[count++] = bar + 1;
+    }
+    return count;
+}
+
+/* Whether an option takes a name: all of its enumeration, or those of its list. */
+static bool takes_name(const option_entry *entry, const char *name)
+{
+    char buffer[128];
+    const char *words[MOST_WORDS];
+    const int count = entry->shown.words ? split_words(entry->shown.words, buffer, sizeof buffer, words) : 0;
+    bool found = count == 0;
+
+    for (int i = 0; i < count; i++) {
+        found = found || strcmp(words[i], name) == 0;
+    }
+    return found && strcmp(name, "shell") != 0; /* a user's function has no word */
+}
+
 bool option_read_name(const option_entry *entry, const char *type, const char *text, int *out,
                       const option_message *message)
 {
@@ -272,7 +300,7 @@ bool option_read_name(const option_entry *entry, const char *type, const char *t
     int count = 0;
 
     for (const tess_named_value *name = tess_enum_names(type); name->name; name++) {
-        if (strcmp(name->name, "shell") == 0) { continue; } /* a user's function has no word */
+        if (!takes_name(entry, name->name)) { continue; }
         if (strcasecmp(name->name, text) == 0) {
             *out = name->value;
             return true;
@@ -309,20 +337,6 @@ static bool parse_layout(const option_entry *e, const char *text, void *place, c
 }
 
 const option_type option_layout = {"name", false, parse_layout, print_name};
-
-/* The words of a list such as best|last, in `buffer`. */
-static int split_words(const char *list, char *buffer, size_t size, const char **words)
-{
-    int count = 0;
-
-    snprintf(buffer, size, "%s", list);
-    words[count++] = buffer;
-    for (char *bar = strchr(buffer, '|'); bar; bar = strchr(bar + 1, '|')) {
-        *bar = '\0';
-        words[count++] = bar + 1;
-    }
-    return count;
-}
 
 static bool parse_words(const option_entry *e, const char *text, void *place, const option_message *message)
 {

@@ -12,6 +12,8 @@
 #define LIMIT 0x1p61 /* counts of iterations have room to be added */
 
 #define NAMES(enumerators) .type = &option_names, .enumeration = (enumerators), .shown.type = (enumerators)
+#define SOME_NAMES(enumerators, list) NAMES(enumerators), .shown.words = (list)
+#define SADDLE_KINDS SOME_NAMES("tess_precond_kind", "auto|jacobi|ilu0|ic0|amg|lu|cholesky")
 #define OF_TYPE(which, text) .type = &(which), .shown.type = (text)
 #define WORDS(list) OF_TYPE(option_words, "words"), .shown.words = (list)
 #define WITHIN(least, most) .shown.low = (double)(least), .shown.high = (double)(most)

@@ -465,6 +465,8 @@ static void modes_of_special_bodies(void **state)
         assert_true(modes[4 * 9 + i] == 0.0); /* about the line's own axis */
     }
     assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_rigid_body_modes(ctx, 3, 4, line, modes));
+    assert_fails(ctx, TESS_OUT_OF_RANGE, tess_rigid_body_modes(ctx, 3, 2, line + 3, modes)); /* all at (5, 7) */
+    assert_non_null(strstr(tess_context_last_error(ctx)->message, "one point"));
     line[4] = NAN;
     assert_fails(ctx, TESS_OUT_OF_RANGE, tess_rigid_body_modes(ctx, 3, 3, line, modes));
     assert_non_null(strstr(tess_context_last_error(ctx)->message, "node 2"));

@@ -62,6 +62,7 @@ static struct {
     tess_verify_row verified_row;
     tess_precond_factors factors;
     tess_amg_levels hierarchy;
+    tess_saddle_parts parts;
     tess_precond_sweeps sweeps;
     tess_solve_result result;
     tess_batch batch; /* of one system */

@@ -61,15 +61,14 @@ static tess_status check_near_nullspace(const tess_matrix *a, const tess_amg_opt
 
     if (o->block_size < 0 || o->block_size > TESS_MAX_AMG_BLOCK ||
         (o->block_size > 0 && a->nrows % o->block_size != 0)) {
-        return refuse(a, "use 1 to 6, and a matrix of whole blocks, or leave out amg.block_size (--amg-block-size)",
-                      "block_size does not fit the matrix");
+        return refuse(a, "use 1 to 6, and a matrix of whole blocks, or leave out --amg-block-size",
+                      "--amg-block-size does not fit the matrix");
     }
     if (columns < 0 || columns > TESS_MAX_NEAR_NULLSPACE || (columns > 0) != (o->near_nullspace != NULL)) {
-        return refuse(a, "give nrows values for each of up to 16 columns",
-                      "near_nullspace and near_nullspace_columns do not fit together");
+        return refuse(a, "give nrows values for each of them", "the near-nullspace has more than 16 vectors, or none");
     }
     if (columns == TESS_MAX_NEAR_NULLSPACE && o->modes > 0) {
-        return refuse(a, "leave out amg.modes (--amg-modes), or give fewer vectors",
+        return refuse(a, "leave out --amg-modes, or give fewer vectors",
                       "a near-nullspace of 16 columns leaves no room for more");
     }
     return TESS_SUCCESS;
@@ -98,7 +97,7 @@ static tess_status check_numbers(const tess_matrix *a, const tess_amg_options *o
                       "fc-jacobi smooths only what air leaves");
     }
     if (o->modes > 0 && a->is_complex) { /* vectors would have to come in pairs v, i v */
-        return refuse(a, "leave out amg.modes (--amg-modes)", "vectors are found for real matrices alone");
+        return refuse(a, "leave out --amg-modes", "vectors are found for real matrices alone");
     }
     return check_near_nullspace(a, o);
 }

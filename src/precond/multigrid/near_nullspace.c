@@ -38,7 +38,7 @@ tess_status amg_copy_near_nullspace(tess_context *ctx, int64_t n, tess_amg_optio
 
         if (!isfinite(most)) {
             status = tess_fail(ctx, TESS_INVALID_ARGUMENT, "give finite vectors",
-                               "amg: column %d of the near-nullspace has NaN or Inf", c + 1);
+                               "amg: column %lld of the near-nullspace has NaN or Inf", tess_number(ctx, c));
             goto cleanup;
         }
         if (most > 0.0) { copy_scaled(given + c * n, n, most, *copy + n * taken++); }

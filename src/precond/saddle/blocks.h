@@ -14,8 +14,9 @@
 /* Which rows, and columns alike, are unknowns (the first block) and which constraints (the second). */
 typedef struct saddle_split {
     int64_t n, unknowns, constraints;
-    int32_t *rows;  /* those of the first block, then those of the second, each ascending */
-    int32_t *place; /* of each row: its number in its block, or ~number in the second one */
+    int64_t zero, small, opposite; /* constraints found by such a diagonal entry; 0 by an index */
+    int32_t *rows;                 /* those of the first block, then those of the second, each ascending */
+    int32_t *place;                /* of each row: its number in its block, or ~number in the second one */
 } saddle_split;
 
 /* By an index of so many rows, or, if `count` is 0, by the diagonal. Errors: INVALID_ARGUMENT (the index), UNSUPPORTED

@@ -18,34 +18,9 @@
 
 #include "matrix/assembled.h"
 #include "precond/direct/mumps.h"
-#include "precond/precond.h"
-#include "precond/saddle/blocks.h"
-#include "precond/saddle/rows.h"
-
-typedef struct saddle {
-    tess_saddle_options options; /* index is a copy */
-    tess_amg_options amg;
-    tess_saddle_schur schur; /* what stands for S, not auto */
-    saddle_split split;
-    int32_t *rows;                      /* the split's, on the device */
-    tess_matrix *a, *f, *b;             /* blocks */
-    tess_matrix *divided_f, *divided_b; /* of lsc: diag(A)^-1 F, B diag(A)^-1 */
-    tess_matrix *s;                     /* the matrix for S; NULL: the caller's */
-    tess_precond *on_a, *on_s;
-    double sign_a, sign_s;      /* of diag: which signs make its blocks positive definite */
-    double user_sign;           /* of the caller's matrix, as S has it */
-    double *r[2], *z[2], *t[2]; /* parts of r and z, and workspace */
-    double *w;                  /* of lsc: unknowns */
-    bool ready;
-    uint64_t built;
-} saddle;
+#include "precond/saddle/saddle.h"
 
 static const tess_precond_ops precond_saddle_on_host;
-
-static saddle *own_of(const tess_precond *m)
-{
-    return m->own;
-}
 
 /* ---- options ---- */
 
@@ -328,12 +303,31 @@ static tess_status check_schur_choice(tess_context *ctx, const saddle *o, const 
     return TESS_SUCCESS;
 }
 
+/* The caller's matrix for S. */
+static tess_status take_user_schur(tess_context *ctx, const saddle *o, host_csr *s)
+{
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(host_csr_from_matrix(o->options.schur_matrix, s));
+    for (int64_t i = 0; i < s->nrows; i++) {
+        for (int64_t e = s->row_ptr[i]; e < s->row_ptr[i + 1]; e++) {
+            if (isfinite(s->val[e])) { continue; }
+            return tess_fail(ctx, TESS_INVALID_ARGUMENT, "see how it was assembled",
+                             "saddle: schur_matrix holds %g in row %lld, column %lld", s->val[e], tess_number(ctx, i),
+                             tess_number(ctx, s->col_ind[e]));
+        }
+    }
+cleanup:
+    return status;
+}
+
 /* What solves with S. */
 static tess_status set_schur(tess_precond *m, saddle_blocks *blocks)
 {
-    static const char hint[] = "constraints may depend on one another: remove those, or regularise C";
     saddle *o = own_of(m);
     const bool user = o->schur == TESS_SCHUR_USER;
+    const char *hint = user ? "give another schur_matrix, or another preconditioner for it"
+                            : "constraints may depend on one another: remove those, or regularise C";
     host_csr s = {0};
     tess_precond_kind kind = TESS_PRECOND_NONE;
     const tess_matrix *matrix = NULL;
@@ -346,7 +340,7 @@ static tess_status set_schur(tess_precond *m, saddle_blocks *blocks)
     o->sign_s = diagonal_sum(&s) < 0.0 ? -1.0 : 1.0;
     if (user) {
         host_csr_release(m->ctx, &s);
-        TESS_TRY(host_csr_from_matrix(o->options.schur_matrix, &s));
+        TESS_TRY(take_user_schur(m->ctx, o, &s));
         o->user_sign = o->sign_s * (diagonal_sum(&s) < 0.0 ? -1.0 : 1.0);
     } else {
         TESS_TRY(set_matrix(m->ctx, &s, &o->s));
@@ -355,7 +349,8 @@ static tess_status set_schur(tess_precond *m, saddle_blocks *blocks)
     kind = choose_kind(o, o->options.schur_precond, s.nrows, host_csr_nnz(&s) == s.nrows,
                        is_like_laplacian(saddle_count_null_rows(&s), s.nrows));
     if (o->schur == TESS_SCHUR_LSC) { TESS_TRY(set_divided(m->ctx, o, blocks)); }
-    status = explain_failure(m->ctx, set_precond(o, matrix, kind, &o->on_s), "the Schur complement breaks down", hint);
+    status = explain_failure(m->ctx, set_precond(o, matrix, kind, &o->on_s),
+                             user ? "nothing solves with schur_matrix" : "the Schur complement breaks down", hint);
 cleanup:
     host_csr_release(m->ctx, &s);
     return status;
@@ -477,123 +472,6 @@ cleanup:
     return status;
 }
 
-/* ---- application ---- */
-
-/* y := base - A x, or A x without a base. */
-static tess_status multiply(const tess_matrix *a, const double *x, const double *base, double *y,
-                            tess_loop_state *state)
-{
-    const tess_spmv_args args = {
-        .operation = TESS_OP_NONE, .x = x, .y = y, .alpha = 1.0, .residual = base, .reduction = {.state = state}};
-
-    return a->ops->spmv(a, &args);
-}
-
-static tess_status solve(const tess_precond *m, const double *r, double *z, tess_loop_state *state)
-{
-    const tess_reduction none = {.state = state};
-
-    return tess_precond_apply_fused(m, TESS_PRECISION_FP64, r, z, &none);
-}
-
-/* z := S^-1 r but for the sign of `schur_factor`; r may be t[1]. lsc: S^-1 = -s^-1 (B D^-1 A D^-1 F) s^-1. */
-static tess_status solve_schur(const saddle *o, const double *r, double *z, tess_loop_state *state)
-{
-    tess_status status = TESS_SUCCESS;
-
-    if (o->schur != TESS_SCHUR_LSC) { return solve(o->on_s, r, z, state); }
-    TESS_TRY(solve(o->on_s, r, z, state));
-    TESS_TRY(multiply(o->divided_f, z, NULL, o->t[0], state));
-    TESS_TRY(multiply(o->a, o->t[0], NULL, o->w, state));
-    TESS_TRY(multiply(o->divided_b, o->w, NULL, o->t[1], state));
-    status = solve(o->on_s, o->t[1], z, state);
-cleanup:
-    return status;
-}
-
-/* z2 := S^-1 r2 is so many times what solve_schur gives. */
-static double schur_factor(const saddle *o)
-{
-    return o->schur == TESS_SCHUR_LSC ? -1.0 : o->schur == TESS_SCHUR_USER ? o->user_sign : 1.0;
-}
-
-/* x := factor x */
-static tess_status scale(tess_context *ctx, int64_t n, double factor, double *x, tess_loop_state *state)
-{
-    const tess_fused op = {.op = TESS_FUSED_SCALE,
-                           .n = n,
-                           .x = {x, TESS_PRECISION_FP64},
-                           .y = {x, TESS_PRECISION_FP64},
-                           .result = x,
-                           .a = factor,
-                           .state = state};
-
-    return factor == 1.0 ? TESS_SUCCESS : ctx->backend->fused(ctx, &op);
-}
-
-/* z2 := S^-1 r2, with its sign; the workspace changes. */
-static tess_status solve_second(tess_context *ctx, const saddle *o, const double *r, tess_loop_state *state)
-{
-    const tess_status status = solve_schur(o, r, o->z[1], state);
-
-    return status == TESS_SUCCESS ? scale(ctx, o->split.constraints, schur_factor(o), o->z[1], state) : status;
-}
-
-/* z1 := A^-1 (r1 - F z2) */
-static tess_status solve_first(const saddle *o, tess_loop_state *state)
-{
-    const tess_status status = multiply(o->f, o->z[1], o->r[0], o->t[0], state);
-
-    return status == TESS_SUCCESS ? solve(o->on_a, o->t[0], o->z[0], state) : status;
-}
-
-/* z1 := A^-1 r1, and t2 := r2 - B z1 */
-static tess_status eliminate(const saddle *o, tess_loop_state *state)
-{
-    const tess_status status = solve(o->on_a, o->r[0], o->z[0], state);
-
-    return status == TESS_SUCCESS ? multiply(o->b, o->z[0], o->r[1], o->t[1], state) : status;
-}
-
-static tess_status apply_factors(tess_context *ctx, const saddle *o, tess_loop_state *state)
-{
-    const tess_saddle_factorization kind = o->options.factorization;
-    const bool lower = kind == TESS_SADDLE_LOWER || kind == TESS_SADDLE_FULL;
-    const bool upper = kind == TESS_SADDLE_UPPER || kind == TESS_SADDLE_FULL;
-    tess_status status = TESS_SUCCESS;
-
-    if (lower) { TESS_TRY(eliminate(o, state)); }
-    TESS_TRY(solve_second(ctx, o, lower ? o->t[1] : o->r[1], state));
-    if (upper) { TESS_TRY(solve_first(o, state)); }
-    if (kind == TESS_SADDLE_DIAG) { status = solve(o->on_a, o->r[0], o->z[0], state); }
-cleanup:
-    return status;
-}
-
-static tess_status apply(const tess_precond *m, tess_precision vectors, const void *r, void *z,
-                         const tess_reduction *reduction)
-{
-    const saddle *o = own_of(m);
-    tess_context *ctx = m->ctx;
-    const rows_ops *ops = rows_ops_of(ctx);
-    const int64_t n1 = o->split.unknowns, n2 = o->split.constraints;
-    const bool diag = o->options.factorization == TESS_SADDLE_DIAG;
-    tess_loop_state *state = reduction->state;
-    tess_status status = TESS_SUCCESS;
-
-    if (!o->ready) {
-        return tess_fail(ctx, TESS_SINGULAR, "renew the preconditioner with other values",
-                         "saddle cannot be applied, because its set-up failed");
-    }
-    TESS_TRY(ops->take(ctx, n1, o->rows, vectors, r, o->r[0], state));
-    TESS_TRY(ops->take(ctx, n2, o->rows + n1, vectors, r, o->r[1], state));
-    TESS_TRY(apply_factors(ctx, o, state));
-    TESS_TRY(ops->put(ctx, n1, o->rows, diag ? o->sign_a : 1.0, o->z[0], vectors, z, state));
-    status = ops->put(ctx, n2, o->rows + n1, diag ? o->sign_s : 1.0, o->z[1], vectors, z, state);
-cleanup:
-    return status;
-}
-
 /* ---- changes ---- */
 
 /* change: of either inner preconditioner. */
@@ -660,10 +538,26 @@ static int64_t bytes(const tess_precond *m)
     return sum + m->n * (int64_t)(3 * sizeof(double) + sizeof(int32_t));
 }
 
+static void report(const tess_precond *m, tess_saddle_parts *out)
+{
+    const saddle *o = own_of(m);
+
+    out->unknowns = o->split.unknowns;
+    out->constraints = o->split.constraints;
+    out->index_given = o->options.index_count != 0;
+    out->zero_diagonals = o->split.zero;
+    out->small_diagonals = o->split.small;
+    out->opposite_diagonals = o->split.opposite;
+    out->factorization = o->options.factorization;
+    out->schur = o->schur;
+    out->a_precond = o->on_a;
+    out->schur_precond = o->on_s;
+}
+
 #define SADDLE_OPERATIONS                                                                                            \
     .kind = TESS_PRECOND_SADDLE, .default_role = default_role, .check = check, .examine = examine, .create = create, \
-    .renew = set_up, .apply = apply, .mend = mend, .widen = widen, .can_widen = can_widen, .revision = revision,     \
-    .bytes = bytes, .destroy = destroy
+    .renew = set_up, .apply = saddle_apply, .mend = mend, .widen = widen, .can_widen = can_widen,                    \
+    .revision = revision, .bytes = bytes, .saddle = report, .destroy = destroy
 
 const tess_precond_ops precond_saddle = {SADDLE_OPERATIONS};
 /* With inner preconditioners of the host, such as complete factors. */

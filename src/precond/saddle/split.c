@@ -54,11 +54,12 @@ static bool has_missing_diagonal(const host_csr *k)
     return false;
 }
 
-/* mark[i]: 0 of an unknown, 1 of a constraint. Returns how many constraints there are. */
-static int64_t mark_by_diagonal(const host_csr *k, int32_t *mark)
+/* place[i]: 0 of an unknown, 1 of a constraint; and how many of those there are. */
+static void mark_by_diagonal(const host_csr *k, saddle_split *s)
 {
     const double tiny = has_missing_diagonal(k) ? 0.0 : TINY; /* unknowns of another scale may be small, too */
-    int64_t positive = 0, negative = 0, constraints = 0;
+    int32_t *const mark = s->place;
+    int64_t positive = 0, negative = 0;
     int32_t rarer = 0;
 
     for (int64_t i = 0; i < k->nrows; i++) {
@@ -66,15 +67,17 @@ static int64_t mark_by_diagonal(const host_csr *k, int32_t *mark)
         const double d = diagonal_of(k, i, &largest);
 
         mark[i] = fabs(d) <= tiny * largest ? 0 : d > 0.0 ? 1 : d < 0.0 ? -1 : 0;
+        s->zero += d == 0.0;
+        s->small += mark[i] == 0 && d != 0.0;
         positive += mark[i] > 0;
         negative += mark[i] < 0;
     }
     rarer = positive >= negative ? -1 : 1;
+    s->opposite = positive >= negative ? negative : positive;
+    s->constraints = s->zero + s->small + s->opposite;
     for (int64_t i = 0; i < k->nrows; i++) {
         mark[i] = mark[i] == 0 || mark[i] == rarer;
-        constraints += mark[i];
     }
-    return constraints;
 }
 
 static tess_status require_block(tess_context *ctx, int64_t n, int64_t constraints)
@@ -145,7 +148,7 @@ tess_status saddle_split_find(tess_context *ctx, const host_csr *k, const int64_
         TESS_TRY(mark_by_index(ctx, index, count, out->n, out->place));
         out->constraints = count;
     } else {
-        out->constraints = mark_by_diagonal(k, out->place);
+        mark_by_diagonal(k, out);
         TESS_TRY(require_block(ctx, out->n, out->constraints));
     }
     out->unknowns = out->n - out->constraints;

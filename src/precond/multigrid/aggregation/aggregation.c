@@ -84,7 +84,7 @@ cleanup:
 static tess_status check_block(tess_context *ctx, const host_csr *a, int block)
 {
     if (a->nrows % block == 0) { return TESS_SUCCESS; }
-    return tess_fail(ctx, TESS_INVALID_ARGUMENT, "leave out amg.block_size, or keep all unknowns of each point",
+    return tess_fail(ctx, TESS_INVALID_ARGUMENT, "leave out --amg-block-size, or keep all unknowns of each point",
                      "amg: %s not a multiple of the block size %d", tess_count(a->nrows, "row is|rows are").text,
                      block);
 }

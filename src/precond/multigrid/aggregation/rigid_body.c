@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include <tessera/names.h>
 #include <tessera/precond.h>
 
 #include "base/context.h"
@@ -87,6 +88,15 @@ static void orthonormalize(int64_t n, int mode, double *modes)
     }
 }
 
+/* Whether all nodes are at the first one's place, as in an array that nobody filled. */
+static bool is_point(int64_t nodes, int dimensions, const double *coordinates)
+{
+    for (int64_t k = 0; k < nodes * dimensions; k++) {
+        if (coordinates[k] != coordinates[k / nodes * nodes]) { return false; }
+    }
+    return nodes > 1;
+}
+
 tess_status tess_rigid_body_modes(tess_context *ctx, int64_t nodes, int dimensions, const double *coordinates,
                                   double *modes)
 {
@@ -108,6 +118,10 @@ tess_status tess_rigid_body_modes(tess_context *ctx, int64_t nodes, int dimensio
         if (isfinite(coordinates[k])) { continue; }
         return tess_fail(ctx, TESS_OUT_OF_RANGE, "give each node finite coordinates",
                          "the coordinates of node %lld have NaN or Inf", tess_number(ctx, k % nodes));
+    }
+    if (is_point(nodes, dimensions, coordinates)) {
+        return tess_fail(ctx, TESS_OUT_OF_RANGE, "see whether the coordinates were filled in",
+                         "the coordinates put all %s at one point", tess_count(nodes, "node").text);
     }
     find_centre(&b);
     for (int mode = 0; mode < (dimensions == 3 ? 6 : 3); mode++) {
