@@ -83,8 +83,6 @@ class PrecondOptions(TypedDict, total=False):
     """amg classical: most entries of a row of the interpolation (default 5); 0: all"""
     block_jacobi_block_size: float | None
     """K of precond block-jacobi:K"""
-    block_size: int | Literal["auto"] | None
-    """amg aggregation: unknowns of a node, in adjacent rows, 1 to 6 (default: as the pattern or coordinates show)"""
     coarsening: AmgCoarsening | None
     """amg: auto, classical, aggregation or plain (default auto); how the next level is found: a subset of the ..."""
     coarsest: int | None
@@ -95,8 +93,6 @@ class PrecondOptions(TypedDict, total=False):
     """K of precond jacobi-sweeps:K"""
     cycle: AmgCycle | None
     """amg: v, w or k (default v); k: coarser levels by two steps of flexible CG; needs solver fgmres"""
-    degree: int | None
-    """amg: products with the matrix in a smoothing, 1 to 4 (default 2)"""
     drop: float | None
     """T of precond ilut:T:F, ict:T:F"""
     factor_memory: int | str | None
@@ -234,8 +230,6 @@ class PrecondOptions(TypedDict, total=False):
     """amg: a coupling counts from T times the strongest of its row (default 0.25; aggregation: 0, below the ..."""
     threshold: float | None
     """fsai, isai: entries of A below T times the largest of their row, off the diagonal and scaled by it, do ..."""
-    tolerance: float | None
-    """fsai:adaptive: a step that reduces the row's factor of Kaporin's number by less than T times itself ends ..."""
     triangular: str | None
     """incomplete factors: auto, levels, blocks, merged, sweeps or colors (default auto); how triangles are ..."""
     truncation: int | None
@@ -299,8 +293,6 @@ class MethodOptions(PrecondOptions, total=False):
     """nested: inner iterations end when their residual falls below R times its first norm (default 0.1); 0: ..."""
     iterate: Literal["best", "last", "last-at-limit"] | None
     """best, last or last-at-limit (default best); which x a solve returns that does not converge: that of the ..."""
-    iterations: int | Literal["auto"] | None
-    """nested: most inner iterations of an outer one (default auto: 50 of cg, 20 of gmres)"""
     jacobi_omega: float | None
     jacobi_schedule: str | Sequence[str] | None
     kind: str | None

@@ -93,8 +93,7 @@ def option_table():
 def _ending(leaf, table):
     """The options' own names that end with a word: block_size is that of amg_block_size and of bsr_block_size."""
     return [name for name, option in table.items()
-            if name.endswith("_" + leaf) and (option.type == "field" or name == spelled("--" + option.name))
-            and name != "_".join(option.path)]
+            if name.endswith("_" + leaf) and name in (option.name, spelled("--" + option.name))]
 
 
 def option_names():

@@ -211,7 +211,7 @@ class Preconditioner:
         >>> import tessera_sparse as ts
         >>> parts = ts.saddle(ts.Matrix.gallery("stokes2d", 16)).saddle
         >>> parts["constraints"], parts["schur"], parts["a"]["precond"]
-        (256, 'local', 'amg')
+        (255, 'local', 'amg')
         """
         return saddle_of(self.pointer, self.context)
 

@@ -235,6 +235,12 @@ def test_options_that_came_before_are_the_same_again():
     ({"policy": "error-bound:1e-6:row"}, ValueError, ":matrix or :componentwise"),
     ({"precision": "fp8"}, ValueError, "auto, fp64"),
     ({"solver": "gmres", "restart": 0}, ValueError, "restart"), ({"x_y": 1}, TypeError, "option_names"),
+    ({"block_size": 2}, TypeError, "'amg_block_size' or 'bsr_block_size' or 'block_jacobi_block_size'"),
+    ({"tolerance": 1e-8}, TypeError, "did you mean 'rtol'"), ({"iterations": 5}, TypeError, "'max_iterations'"),
+    ({"precond": ("ilut", 1e-3, 5)}, TypeError, "precond is no matrix, LinearOperator or function, nor a name such as"),
+    ({"precond": object()}, TypeError, "precond is no matrix"), ({"solver": ("gmres", 30)}, TypeError, "is no text"),
+    ({"precond": "amg", "amg_block_size": 2}, ValueError, "amg: amg_block_size does not fit the matrix"),
+    ({"precond": "amg", "near_nullspace": [[float("nan")]] * 5}, ValueError, "column 0 of the near-nullspace has NaN"),
 ])
 def test_bad_options_say_what_is_wrong(options, error, text):
     with pytest.raises(error, match=text):
@@ -555,3 +561,15 @@ def test_names_of_the_gallery():
         assert ts.Matrix.gallery(name, 3).shape == (9, 9)
     with pytest.raises(ts.TesseraFileError, match="there are: .*laplace2d"):
         ts.Matrix.gallery("nothing-like-it")
+
+
+def test_coordinates_at_one_point():
+    with pytest.raises(ValueError, match="all 2 nodes at one point"):
+        ts.Solver(laplacian(4), precond="amg", coordinates=[[1.0, 2.0]] * 2)
+
+
+def test_a_result_shows_its_accuracy():
+    reached = ts.solve(laplacian(5), np.ones(5), accuracy=1e-8)
+    assert "accuracy" in repr(reached) and "1.0e-08 wanted, reached" in repr(reached)
+    assert "by factors" in repr(reached)
+    assert "wanted" not in repr(ts.solve(laplacian(5), np.ones(5)))

@@ -31,6 +31,19 @@ def test_an_object_takes_the_same():
     assert ts.solve(A, np.ones(ROWS), solver="fgmres", precond=M, rtol=1e-8).verified
 
 
+def test_parts():
+    A = flow()
+    parts = ts.saddle(A).saddle
+    assert (parts["unknowns"], parts["constraints"]) == (UNKNOWNS, ROWS - UNKNOWNS)
+    assert parts["zero_diagonals"] == ROWS - UNKNOWNS and parts["index_given"] is False
+    assert parts["a"]["precond"] == "amg" and parts["a"]["amg"]["levels"][0]["rows"] == UNKNOWNS
+    assert parts["s"] == {"precond": "jacobi", "amg": None} and parts["schur"] == "local"
+    solver = ts.Solver(A, solver="fgmres", precond="saddle", saddle_index=np.arange(UNKNOWNS, ROWS))
+    assert solver.saddle["index_given"] and solver.saddle["factorization"] == "upper"
+    with pytest.raises(ValueError, match="preconditioner jacobi has no blocks of a saddle point"):
+        ts.jacobi(ts.Matrix.gallery("laplace2d", 5)).saddle
+
+
 def test_schur_complements_and_factors():
     A = flow()
     assert iterations(A, schur_fact_type="full") <= iterations(A, schur_fact_type="diag")
@@ -47,6 +60,9 @@ def test_schur_complements_and_factors():
     ({"saddle_index": [1], "precond": "ilu0"}, ValueError, "saddle_index is for precond='saddle'"),
     ({"schur_precondition": "user"}, ValueError, "go together"),
     ({"schur_matrix": np.eye(3), "schur_precondition": "user"}, ValueError, "schur_matrix has 3 rows"),
+    ({"schur_matrix": np.full((ROWS - UNKNOWNS, ROWS - UNKNOWNS), np.nan), "schur_precondition": "user"}, ValueError,
+     "schur_matrix holds nan in row 0, column 0"),
+    ({"saddle_a_precond": "ilut"}, ValueError, "did you mean 'ilu0'"),
 ])
 def test_refusals(options, error, message):
     with pytest.raises(error, match=message):

@@ -1,90 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The preconditioner saddle: exact blocks, splits, new values, within methods, bad requests. */
+/* The preconditioner saddle: exact blocks, splits, new values, within methods. */
 #include <tessera/columns.h>
 
 #include "support/gallery.h"
 #include "support/precond.h"
-#include "support/precond_of.h"
+#include "support/saddle.h"
 #include "support/solve.h"
-
-static tess_precond_options saddle(tess_saddle_factorization factorization, tess_saddle_schur schur,
-                                   tess_precond_kind inner)
-{
-    tess_precond_options o = precond_of(TESS_PRECOND_SADDLE, 0);
-
-    o.saddle.factorization = factorization;
-    o.saddle.schur = schur;
-    o.saddle.a_precond = o.saddle.schur_precond = inner;
-    return o;
-}
-
-/* ---- matrices ---- */
-
-/* A dense system as it is filled, and then as CSR without its zeros. */
-typedef struct dense {
-    int64_t n;
-    double *a;
-} dense;
-
-static dense dense_open(int64_t n)
-{
-    dense d = {n, test_allocate(n * n, sizeof *d.a)};
-
-    memset(d.a, 0, (size_t)(n * n) * sizeof *d.a);
-    return d;
-}
-
-static void put_pair(dense *d, int64_t i, int64_t j, double value)
-{
-    d->a[i * d->n + j] = value;
-    d->a[j * d->n + i] = value;
-}
-
-/* Rows and columns in the order of `order`, of whose numbers row i gets order[i]; NULL: as they are. */
-static oracle_csr dense_close(dense *d, const int64_t *order)
-{
-    oracle_csr a = oracle_open(d->n, d->n);
-
-    for (int64_t i = 0; i < d->n; i++) {
-        for (int64_t j = 0; j < d->n; j++) {
-            const int64_t from = order ? order[i] : i, to = order ? order[j] : j;
-            const double value = d->a[from * d->n + to];
-
-            if (value != 0.0) { oracle_push(&a, j, value); }
-        }
-        oracle_end_row(&a, i);
-    }
-    free(d->a);
-    return a;
-}
-
-enum { UNKNOWNS = 40, CONSTRAINTS = 12, ROWS = UNKNOWNS + CONSTRAINTS, PATCH = 3 };
-
-/* A with `beside` next to its diagonal within each group of 3; constraint i couples 3 i, 3 i + 1, 3 i + 2 and, where it
-   overlaps, 3 i + 3. With beside = 0 selfp and lsc are exact, without overlap local is. */
-static dense chain(double beside, bool overlap, double c)
-{
-    dense d = dense_open(ROWS);
-
-    for (int64_t i = 0; i < UNKNOWNS; i++) {
-        put_pair(&d, i, i, 2.5 + (double)(i % 5));
-        if (i + 1 < UNKNOWNS && i % PATCH != PATCH - 1 && beside != 0.0) { put_pair(&d, i, i + 1, beside); }
-    }
-    for (int64_t i = 0; i < CONSTRAINTS; i++) {
-        for (int64_t j = PATCH * i; j < PATCH * (i + 1) + (overlap ? 1 : 0); j++) {
-            put_pair(&d, UNKNOWNS + i, j, 1.0 + 0.25 * (double)(j % 3));
-        }
-        put_pair(&d, UNKNOWNS + i, UNKNOWNS + i, c);
-    }
-    return d;
-}
-
-static oracle_csr chain_of(double beside, bool overlap, double c)
-{
-    dense d = chain(beside, overlap, c);
-
-    return dense_close(&d, NULL);
-}
 
 /* Every fourth row is a constraint, as long as there are some; both blocks keep their order. */
 static void interleave(int64_t *order)
@@ -113,14 +34,6 @@ static double residual_of(const oracle_csr *k, const double *z, const double *r)
         size = fmax(size, fabs(r[i]));
     }
     return worst / size;
-}
-
-static tess_precond *make_precond(tess_context *ctx, const tess_matrix *m, const tess_precond_options *o)
-{
-    tess_precond *made = NULL;
-
-    assert_ok(ctx, tess_precond_create(m, o, &made));
-    return made;
 }
 
 static void apply_once(tess_context *ctx, const oracle_csr *k, const tess_precond_options *o, const double *r,
@@ -565,113 +478,6 @@ static void columns_are_as_alone(void **state)
     free(r);
 }
 
-/* ---- bad requests ---- */
-
-static void refuse(tess_context *ctx, const oracle_csr *a, const tess_precond_options *o, tess_status status,
-                   const char *words)
-{
-    tess_matrix *m = make_matrix(ctx, a);
-    tess_precond *made = NULL;
-
-    assert_fails(ctx, status, tess_precond_create(m, o, &made));
-    assert_null(made);
-    if (!strstr(tess_context_last_error(ctx)->message, words)) {
-        fail_msg("'%s' is not in: %s", words, tess_context_last_error(ctx)->message);
-    }
-    tess_matrix_destroy(m);
-}
-
-static void wrong_indices_are_refused(void **state)
-{
-    oracle_csr a = chain_of(-0.75, true, 0.0);
-    tess_precond_options o = precond_of(TESS_PRECOND_SADDLE, 0);
-    int64_t index[ROWS] = {UNKNOWNS, UNKNOWNS};
-    tess_context *ctx = open_device(1);
-
-    (void)state;
-    o.saddle.index = index;
-    o.saddle.index_count = 2;
-    refuse(ctx, &a, &o, TESS_INVALID_ARGUMENT, "the index has row 41 twice");
-    index[1] = ROWS;
-    refuse(ctx, &a, &o, TESS_INVALID_ARGUMENT, "entry 2 of the index is row 53, but the matrix has 52 rows");
-    index[1] = -1;
-    refuse(ctx, &a, &o, TESS_INVALID_ARGUMENT, "entry 2 of the index is row 0");
-    o.saddle.index_count = ROWS;
-    refuse(ctx, &a, &o, TESS_INVALID_ARGUMENT, "an index of 52 rows does not fit a matrix of 52 rows");
-    o.saddle.index_count = -3;
-    refuse(ctx, &a, &o, TESS_INVALID_ARGUMENT, "does not fit");
-    o.saddle.index_count = 1; /* the others stay in the first block */
-    refuse(ctx, &a, &o, TESS_SINGULAR, "row 42 belongs to the first block, but has no diagonal entry");
-    tess_context_destroy(ctx);
-    oracle_free(&a);
-}
-
-static void matrices_that_are_none_are_refused(void **state)
-{
-    oracle_csr laplace = oracle_laplace2d(6), skew = oracle_tridiagonal(8, -1.0, 0.0, 1.0),
-               empty = chain_of(-0.75, true, 0.0), cut = chain_of(-0.75, true, 0.0);
-    tess_precond_options o = precond_of(TESS_PRECOND_SADDLE, 0);
-    tess_context *ctx = open_device(1);
-
-    (void)state;
-    refuse(ctx, &laplace, &o, TESS_UNSUPPORTED, "the matrix has no zero block");
-    for (int64_t e = 0; e < skew.nnz; e++) {
-        skew.val[e] = skew.col_ind[e] == 0 ? 0.0 : skew.val[e];
-    }
-    refuse(ctx, &skew, &o, TESS_UNSUPPORTED, "no row has a diagonal entry");
-    for (int64_t e = empty.row_ptr[UNKNOWNS + 2]; e < empty.row_ptr[UNKNOWNS + 3]; e++) {
-        empty.val[e] = 0.0;
-    }
-    refuse(ctx, &empty, &o, TESS_SINGULAR, "row 43 is a constraint without entries");
-    for (int64_t i = 0; i < UNKNOWNS; i++) { /* no unknown sees constraint 3 */
-        for (int64_t e = cut.row_ptr[i]; e < cut.row_ptr[i + 1]; e++) {
-            cut.val[e] = cut.col_ind[e] == UNKNOWNS + 2 ? 0.0 : cut.val[e];
-        }
-    }
-    refuse(ctx, &cut, &o, TESS_SINGULAR, "the Schur complement breaks down in row 43");
-    tess_context_destroy(ctx);
-    oracle_free(&laplace);
-    oracle_free(&skew);
-    oracle_free(&empty);
-    oracle_free(&cut);
-}
-
-static void options_that_do_not_fit_are_refused(void **state)
-{
-    oracle_csr a = chain_of(-0.75, true, 0.0), c = chain_of(-0.75, true, -0.5), s = oracle_laplace2d(3);
-    tess_precond_options o = saddle(TESS_SADDLE_AUTO, TESS_SCHUR_USER, TESS_PRECOND_AUTO);
-    tess_context *ctx = open_device(1);
-    tess_matrix *schur = make_matrix(ctx, &s);
-
-    (void)state;
-    refuse(ctx, &a, &o, TESS_INVALID_ARGUMENT, "schur user and schur_matrix go together");
-    o.saddle.schur_matrix = schur;
-    refuse(ctx, &a, &o, TESS_DIMENSION_MISMATCH, "schur_matrix has 9 rows, but there are 12 constraints");
-    o.saddle.schur = TESS_SCHUR_LSC;
-    refuse(ctx, &a, &o, TESS_INVALID_ARGUMENT, "go together");
-    o.saddle.schur_matrix = NULL;
-    refuse(ctx, &c, &o, TESS_UNSUPPORTED, "lsc is for a zero block C");
-    o = saddle(TESS_SADDLE_AUTO, TESS_SCHUR_AUTO, TESS_PRECOND_POLYNOMIAL);
-    refuse(ctx, &a, &o, TESS_UNSUPPORTED, "cannot solve with its blocks by polynomial");
-    o = precond_of(TESS_PRECOND_SADDLE, 0);
-    o.role = (tess_role_precision){1, TESS_PRECISION_FP32, TESS_ARITHMETIC_FP32};
-    refuse(ctx, &a, &o, TESS_INVALID_ARGUMENT, "--precond-precision is not for --precond saddle");
-    o = precond_of(TESS_PRECOND_SADDLE, 0);
-    o.saddle.factorization = (tess_saddle_factorization)9;
-    refuse(ctx, &a, &o, TESS_INVALID_ARGUMENT, "tess_saddle_options.factorization");
-    o = precond_of(TESS_PRECOND_SADDLE, 0);
-    o.saddle.schur = (tess_saddle_schur)9;
-    refuse(ctx, &a, &o, TESS_INVALID_ARGUMENT, "tess_saddle_options.schur");
-    o = precond_of(TESS_PRECOND_JACOBI, 0);
-    o.saddle.schur = TESS_SCHUR_LSC;
-    refuse(ctx, &a, &o, TESS_INVALID_ARGUMENT, "is for --precond saddle");
-    tess_matrix_destroy(schur);
-    tess_context_destroy(ctx);
-    oracle_free(&a);
-    oracle_free(&c);
-    oracle_free(&s);
-}
-
 /* What stands here, for a GPU too. */
 #define SADDLE                                                                                                      \
     cmocka_unit_test(full_factors_of_exact_blocks_are_the_matrix), cmocka_unit_test(signs_are_those_of_the_matrix), \
@@ -679,9 +485,7 @@ static void options_that_do_not_fit_are_refused(void **state)
         cmocka_unit_test(interleaved_rows_give_the_same), cmocka_unit_test(an_index_gives_what_the_diagonal_shows), \
         cmocka_unit_test(new_values_are_as_fresh_ones), cmocka_unit_test(later_values_may_do),                      \
         cmocka_unit_test(methods_solve_flows), cmocka_unit_test(all_schur_complements_solve),                       \
-        cmocka_unit_test(auto_looks_at_the_rows_of_a), cmocka_unit_test(columns_are_as_alone),                      \
-        cmocka_unit_test(wrong_indices_are_refused), cmocka_unit_test(matrices_that_are_none_are_refused),          \
-        cmocka_unit_test(options_that_do_not_fit_are_refused)
+        cmocka_unit_test(auto_looks_at_the_rows_of_a), cmocka_unit_test(columns_are_as_alone)
 
 #ifndef TESTS_ON_GPU
 int main(void)

@@ -64,8 +64,14 @@ static tess_status check_near_nullspace(const tess_matrix *a, const tess_amg_opt
         return refuse(a, "use 1 to 6, and a matrix of whole blocks, or leave out --amg-block-size",
                       "--amg-block-size does not fit the matrix");
     }
-    if (columns < 0 || columns > TESS_MAX_NEAR_NULLSPACE || (columns > 0) != (o->near_nullspace != NULL)) {
-        return refuse(a, "give nrows values for each of them", "the near-nullspace has more than 16 vectors, or none");
+    if (columns < 0 || columns > TESS_MAX_NEAR_NULLSPACE) {
+        return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "give fewer",
+                         "amg: the near-nullspace has %s, but amg takes 16 at most",
+                         tess_count(columns, "vector").text);
+    }
+    if ((columns > 0) != (o->near_nullspace != NULL)) {
+        return refuse(a, "give nrows values for each of near_nullspace_columns vectors",
+                      "near_nullspace and near_nullspace_columns do not fit together");
     }
     if (columns == TESS_MAX_NEAR_NULLSPACE && o->modes > 0) {
         return refuse(a, "leave out --amg-modes, or give fewer vectors",

@@ -16,6 +16,20 @@ expect 0 solve $problem --solver fgmres --precond saddle --saddle-index rows.mtx
 found=$(python3 -c 'import json; print(json.load(open("found.json"))["iterations"])')
 json given.json "j['iterations'] == $found and j['options']['saddle_index'] == 'rows.mtx'"
 json found.json 'j["options"]["saddle_index"] is None and j["options"]["schur_matrix"] is None'
+json found.json 'j["saddle"]["unknowns"] == 264 and j["saddle"]["zero_diagonals"] == 143 == j["saddle"]["constraints"]'
+json found.json 'not j["saddle"]["index_given"] and j["saddle"]["factorization"] == "upper"'
+json found.json 'j["saddle"]["a"]["precond"] == "amg" and j["saddle"]["a"]["amg"]["levels"][0]["rows"] == 264'
+json found.json 'j["saddle"]["schur"] == "local" and j["saddle"]["s"] == {"precond": "jacobi", "amg": None}'
+json given.json 'j["saddle"]["index_given"] and j["saddle"]["zero_diagonals"] == 0'
+expect 0 info $problem --precond saddle
+out_has '264 unknowns and 143 constraints, found by zero diagonals .143.'
+expect 0 solve $problem --solver fgmres --precond saddle --saddle-index rows.mtx --device cpu
+out_has '143 constraints, by the index'
+out_has 'Schur complement local, solved by jacobi'
+expect 0 solve gallery:laplace2d:8 --device cpu --json solve.json
+json solve.json 'j["saddle"] is None'
+expect 2 solve $problem --precond saddle --saddle-a-precond ilut
+err_has 'Available: jacobi, ilu0, ic0, lu, cholesky, amg, auto'
 for schur in local selfp lsc; do
     for factors in diag lower upper full; do
         expect 0 solve $problem --solver fgmres --precond saddle --schur-precondition $schur \
