@@ -220,14 +220,14 @@ static void bad_options_are_refused(void **state)
     tess_precond_options_init(&options);
     options.kind = TESS_PRECOND_AMG;
     options.amg.block_size = 2; /* 25 rows */
-    refused(ctx, matrix, &options, "block_size");
+    refused(ctx, matrix, &options, "--amg-block-size");
     options.amg.block_size = 7;
-    refused(ctx, matrix, &options, "block_size");
+    refused(ctx, matrix, &options, "--amg-block-size");
     options.amg.block_size = 0;
     options.amg.near_nullspace = near;
     refused(ctx, matrix, &options, "near_nullspace");
     options.amg.near_nullspace_columns = TESS_MAX_NEAR_NULLSPACE + 1;
-    refused(ctx, matrix, &options, "near_nullspace");
+    refused(ctx, matrix, &options, "has 17 vectors, but amg takes 16 at most");
     options.amg.near_nullspace = NULL;
     options.amg.near_nullspace_columns = 1;
     refused(ctx, matrix, &options, "near_nullspace");
