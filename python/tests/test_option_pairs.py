@@ -66,7 +66,8 @@ def value_of(option):
     if option.type == "words":
         return option.words[1]
     if option.type.startswith("tess_"):
-        return next(word for word in (option.words if option.words[0] else enum_values(option.type)) if word not in (option.standard, "shell"))
+        words = option.words if option.words[0] else enum_values(option.type)
+        return next(word for word in words if word not in (option.standard, "shell"))
     if option.type in VALUES:
         return VALUES[option.type]
     number = option.low + 1 if option.low + 1 <= option.high else option.high / 2
