@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What preconditioners take as arrays, such as near-nullspace vectors; levels of multigrid, blocks of saddle as dicts."""
+"""What preconditioners take as arrays, such as near-nullspace vectors; levels and blocks of saddle as dicts."""
 import ctypes
 
 import numpy as np

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Small saddle points, and options of their preconditioner. */
-#ifndef TESTS_SUPPORT_SADDLE_H
-#define TESTS_SUPPORT_SADDLE_H
+#ifndef TESS_TESTS_SUPPORT_SADDLE_H
+#define TESS_TESTS_SUPPORT_SADDLE_H
 
 #include "support/precond.h"
 #include "support/precond_of.h"
