@@ -96,7 +96,7 @@ static int refuse_short(const known_options *known, const char *argument, bool s
 {
     int other = -1, long_one = find_option(known, argument + 1, strcspn(argument + 1, "="), &other);
     if (long_one >= 0 && other < 0) {
-        cli_error("unknown option '%s'; did you mean '-%s'?", argument, argument);
+        cli_error("unknown option '%s'; did you mean '--%s'?", argument, known->names[long_one]);
         return CLI_USAGE;
     }
     if (other >= 0) {

@@ -35,6 +35,8 @@ expect 2 solve spd.mtx --max-iteration=5 --sovler cg
 err_has "did you mean '--solver'"
 expect 2 solve spd.mtx -rtol 1e-3
 err_has "did you mean '--rtol'"
+expect 2 generate laplace2d 3 -o out.mtx
+err_has "did you mean '--output'"
 expect 0 solve spd.mtx --max-iter=50
 expect 2 solve spd.mtx --rtol
 err_has 'requires an argument'
