@@ -29,14 +29,6 @@ static double predict_direct(void *owner)
     return direct_cost(rates_of(s->original), &state->facts, &state->prediction);
 }
 
-static bool multigrid_follows(const auto_solve *state)
-{
-    for (int i = state->next; i < state->ladder.count; i++) {
-        if (has_multigrid(&state->ladder.step[i])) { return true; }
-    }
-    return false;
-}
-
 static bool direct_follows(const auto_solve *state)
 {
     for (int i = state->next; i < state->ladder.count; i++) {
@@ -45,13 +37,42 @@ static bool direct_follows(const auto_solve *state)
     return false;
 }
 
+/* Where fewer of the rows sum to nearly 0, constants are no near-null vector, and a host takes complete factors up to
+   so many times the cost of multigrid first: of bcsstk17, bcsstk18, bcsstk25, cvxbqp1, epb1 and gyro_m, multigrid takes
+   4 to 120 times as long as these (docs/results/automatic.md). */
+#define SHARE_FOR_MULTIGRID 0.5
+#define TIMES_MULTIGRID 6.0
+
+/* Whether multigrid would come after complete factors, as far as is known without another analysis. */
+static bool is_unlike_multigrid(const tess_solver *s, const auto_solve *state)
+{
+    const cost_rates *rates = rates_of(s->original);
+    const matrix_facts *f = &state->facts;
+    const double direct = state->predicted ? direct_cost(rates, f, &state->prediction) : least_direct_cost(rates, f);
+
+    return !on_gpu(s) && !is_saddle_point(f) && direct_follows(state) &&
+           s->options.precond.amg.near_nullspace_columns == 0 &&
+           (double)f->near_null_rows < SHARE_FOR_MULTIGRID * (double)f->n &&
+           direct <= TIMES_MULTIGRID * multigrid_cost(rates, f);
+}
+
+static bool multigrid_follows(const tess_solver *s, const auto_solve *state)
+{
+    bool found = false;
+
+    for (int i = state->next; i < state->ladder.count; i++) {
+        found = found || has_multigrid(&state->ladder.step[i]);
+    }
+    return found && !is_unlike_multigrid(s, state);
+}
+
 /* What may follow on a GPU takes at least so long. */
-static double least_other_cost(const auto_solve *state, const cost_rates *rates)
+static double least_other_cost(const tess_solver *s, const auto_solve *state, const cost_rates *rates)
 {
     const matrix_facts *f = &state->facts;
     const double direct = direct_follows(state) ? least_direct_cost(rates, f) : INFINITY;
 
-    return multigrid_follows(state) ? fmin(direct, multigrid_cost(rates, f)) : direct;
+    return multigrid_follows(s, state) ? fmin(direct, multigrid_cost(rates, f)) : direct;
 }
 
 /* A GPU looks at a loop where this pauses; else the attempt gets a cap. */
@@ -63,7 +84,7 @@ static void choose_looks(const tess_solver *s, auto_solve *state, const cost_rat
     if (!on_gpu(s)) { return; }
     b->looks = b->limited && running && method_pauses(running);
     if (running) { method_lend_watch(running, b->looks ? &b->loop : NULL); }
-    if (b->limited && !b->looks) { b->cap = budget_cap(least_other_cost(state, rates), b->per_iteration); }
+    if (b->limited && !b->looks) { b->cap = budget_cap(least_other_cost(s, state, rates), b->per_iteration); }
 }
 
 /* Cycles of FGMRES with saddle lose little at first; all flows of docs/results/saddle-points.md have ended by then. */
@@ -91,7 +112,7 @@ void begin_budget(tess_solver *s, int64_t before, double start)
     budget_start(b);
     choose_looks(s, state, rates);
     if (!b->limited) { return; }
-    if (multigrid_follows(state)) { b->other = multigrid_cost(rates, &state->facts); }
+    if (multigrid_follows(s, state)) { b->other = multigrid_cost(rates, &state->facts); }
     b->trial = trial_cost(rates, &state->facts, &state->ladder.step[state->next]);
     if (isfinite(b->other) || !direct_follows(state)) { return; }
     if (state->predicted) {
@@ -124,17 +145,23 @@ static bool is_hopeless(const tess_solver *s, const auto_solve *state, const lad
     const cost_rates *rates = rates_of(s->original);
     const matrix_facts *f = &state->facts;
 
-    if (step->limit != LIMIT_BUDGET || state->remembered || !multigrid_follows(state)) { return false; }
+    if (step->limit != LIMIT_BUDGET || state->remembered || !multigrid_follows(s, state)) { return false; }
     if (step->precond == TESS_PRECOND_NONE && is_flow(f)) { return true; }
     return least_iterations(f, step, s->options.rtol, s->options.precond.amg.near_nullspace_columns) *
                iteration_cost(rates, f, step) >
            multigrid_cost(rates, f);
 }
 
-/* Incomplete factors are left out where complete ones, which may follow, take little more than a trial. */
+/* Incomplete factors are left out where complete ones, which may follow, take little more than a trial, and multigrid
+   where these suit the matrix better. */
 static bool is_beaten(tess_solver *s, auto_solve *state, const ladder_step *step)
 {
     const cost_rates *rates = rates_of(s->original);
+
+    if (has_multigrid(step) && !state->remembered && is_unlike_multigrid(s, state)) {
+        predict_direct(s);
+        return is_unlike_multigrid(s, state);
+    }
 
     /* Sorted: they come first. Of a saddle point the analysis alone takes longer than its blocks. */
     if (!direct_follows(state) || rates->sorts || state->remembered || has_multigrid(step)) { return false; }

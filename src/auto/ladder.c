@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "precond/direct/direct.h"
 #include "precond/multigrid/by_matrix.h"
 #include "precond/precond.h"
 #include "solver/krylov.h"
@@ -393,7 +394,9 @@ double least_direct_cost(const cost_rates *r, const matrix_facts *f)
 
 double direct_cost(const cost_rates *r, const matrix_facts *f, const direct_prediction *p)
 {
-    return p->possible ? least_direct_cost(r, f) + r->direct_flop * p->flops : INFINITY;
+    const double flop = r->direct_flop > 0.0 ? r->direct_flop : direct_flop_seconds();
+
+    return p->possible ? least_direct_cost(r, f) + flop * p->flops : INFINITY;
 }
 
 static double cost_of_trial(const cost_rates *r, const matrix_facts *f, const ladder_step *s)

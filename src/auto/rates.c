@@ -50,14 +50,9 @@ static const cost_rates rates[RATES_COUNT] = {
                     .direct_start = 1e-3,
                     .direct_row = 1.2e-6,
                     .direct_entry = 70e-9,
-                    .direct_flop = DIRECT_FLOP_SECONDS,
                     .direct_unsymmetric = 1.6},
-    [RATES_GPU] = {.name = "gpu",
-                   WORK_OF_A_GPU,
-                   .direct_start = 2e-3,
-                   .direct_row = 1.2e-6,
-                   .direct_entry = 72e-9, /* with two numbers of an entry over PCI Express */
-                   .direct_flop = DIRECT_FLOP_SECONDS},
+    /* Factors of a GPU by the host: two numbers of an entry go over PCI Express. */
+    [RATES_GPU] = {.name = "gpu", WORK_OF_A_GPU, .direct_start = 2e-3, .direct_row = 1.2e-6, .direct_entry = 72e-9},
     [RATES_GPU_CUDSS] = {.name = "gpu with cuDSS", WORK_OF_A_GPU, .direct_start = CUDSS_START, WORK_OF_CUDSS},
     [RATES_GPU_CUDSS_FIRST] = {
         .name = "gpu with cuDSS, at first", WORK_OF_A_GPU, .direct_start = CUDSS_FIRST_START, WORK_OF_CUDSS}};

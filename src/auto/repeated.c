@@ -53,7 +53,7 @@ static tess_status find_cost(const tess_solver *s, auto_solve *state)
     if (!found.possible || (double)found.bytes / BYTES_PER_SECOND > mean_seconds(&state->repeated)) {
         return TESS_SUCCESS;
     }
-    state->repeated.cost = 2.0 * seconds + found.flops * DIRECT_FLOP_SECONDS;
+    state->repeated.cost = 2.0 * seconds + found.flops * direct_flop_seconds();
 cleanup:
     return status;
 }

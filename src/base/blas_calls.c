@@ -51,6 +51,12 @@ int tess_blas_begin(void)
     return threads;
 }
 
+bool tess_blas_is_open(void)
+{
+    pthread_once(&looked, look);
+    return kind != NOT_OPENBLAS;
+}
+
 void tess_blas_end(int threads)
 {
 #ifdef _OPENMP

@@ -7,9 +7,14 @@
 #ifndef TESS_BASE_BLAS_CALLS_H
 #define TESS_BASE_BLAS_CALLS_H
 
+#include <stdbool.h>
+
 /* Around a call or several; not nested. What begin returns goes to end, in the same thread. */
 int tess_blas_begin(void);
 void tess_blas_end(int threads);
+
+/* Whether it is OpenBLAS, of any kind; another one may be Netlib's. */
+bool tess_blas_is_open(void);
 
 /* info = call, as one such call. */
 #define TESS_LAPACK(info, call)                 \

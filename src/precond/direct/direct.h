@@ -75,8 +75,10 @@ bool direct_take_analysis(const tess_matrix *a, tess_precision precision, const 
 /* Frees it, if there is one. */
 void direct_drop_analysis(const tess_matrix *a);
 
-/* Seconds of an operation of MUMPS' factorization: one core of an x86 server, with the reference BLAS. */
+/* Seconds of an operation of a factorization with Netlib's BLAS, or without one: one core of an x86 server. */
 #define DIRECT_FLOP_SECONDS 0.3e-9
+/* Of MUMPS', with the BLAS at hand. */
+double direct_flop_seconds(void);
 
 /* The same for cuDSS on an H100 or H200, an upper bound until it is measured there: 2 % of its FP64 rate. */
 #define DIRECT_DEVICE_FLOP_SECONDS 1e-12
