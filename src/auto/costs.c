@@ -37,12 +37,6 @@ static bool direct_follows(const auto_solve *state)
     return false;
 }
 
-/* Where fewer of the rows sum to nearly 0, constants are no near-null vector, and a host takes complete factors up to
-   so many times the cost of multigrid first: of bcsstk17, bcsstk18, bcsstk25, cvxbqp1, epb1 and gyro_m, multigrid takes
-   4 to 120 times as long as these (docs/results/automatic.md). */
-#define SHARE_FOR_MULTIGRID 0.5
-#define TIMES_MULTIGRID 6.0
-
 /* Whether multigrid would come after complete factors, as far as is known without another analysis. */
 static bool is_unlike_multigrid(const tess_solver *s, const auto_solve *state)
 {
@@ -50,10 +44,8 @@ static bool is_unlike_multigrid(const tess_solver *s, const auto_solve *state)
     const matrix_facts *f = &state->facts;
     const double direct = state->predicted ? direct_cost(rates, f, &state->prediction) : least_direct_cost(rates, f);
 
-    return !on_gpu(s) && !is_saddle_point(f) && direct_follows(state) &&
-           s->options.precond.amg.near_nullspace_columns == 0 &&
-           (double)f->near_null_rows < SHARE_FOR_MULTIGRID * (double)f->n &&
-           direct <= TIMES_MULTIGRID * multigrid_cost(rates, f);
+    return !on_gpu(s) && direct_follows(state) && s->options.precond.amg.near_nullspace_columns == 0 &&
+           suits_factors(rates, f, direct);
 }
 
 static bool multigrid_follows(const tess_solver *s, const auto_solve *state)

@@ -399,6 +399,19 @@ double direct_cost(const cost_rates *r, const matrix_facts *f, const direct_pred
     return p->possible ? least_direct_cost(r, f) + flop * p->flops : INFINITY;
 }
 
+/* Where fewer of the rows sum to nearly 0, constants are no near-null vector. */
+#define SHARE_FOR_MULTIGRID 0.5
+/* Of bcsstk17, bcsstk18, bcsstk25, cvxbqp1, epb1 and gyro_m, which are of that kind, multigrid takes 4 to 120 times as
+   long as complete factors, whose costs were expected to be up to 5 times those of multigrid
+   (docs/results/automatic.md). */
+#define TIMES_MULTIGRID 6.0
+
+bool suits_factors(const cost_rates *r, const matrix_facts *f, double direct)
+{
+    return !is_saddle_point(f) && (double)f->near_null_rows < SHARE_FOR_MULTIGRID * (double)f->n &&
+           direct <= TIMES_MULTIGRID * multigrid_cost(r, f);
+}
+
 static double cost_of_trial(const cost_rates *r, const matrix_facts *f, const ladder_step *s)
 {
     if (has_inverse(s)) {

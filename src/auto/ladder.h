@@ -74,6 +74,8 @@ bool is_substitution(const ladder_step *step);
 double least_iterations(const matrix_facts *facts, const ladder_step *step, double tolerance, int modes);
 /* Multigrid, of a saddle point that of its blocks: its set-up and the iterations that it usually takes. */
 double multigrid_cost(const cost_rates *rates, const matrix_facts *facts);
+/* Whether complete factors, which should cost `direct`, come before multigrid on a host. */
+bool suits_factors(const cost_rates *rates, const matrix_facts *facts, double direct);
 /* A trial of a step with incomplete factors or an approximate inverse; INFINITY for other steps. */
 double trial_cost(const cost_rates *rates, const matrix_facts *facts, const ladder_step *step);
 /* Whether a step is worth a trial where complete factors cost so much. */

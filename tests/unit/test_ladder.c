@@ -382,6 +382,31 @@ static void complex_matrices_have_costs_of_their_own(void **state)
     assert_int_equal(lu_precisions(&as_complex), 3264);
 }
 
+/* Costs that MUMPS predicts with OpenBLAS: seconds, of real matrices, and of the faster of the two. */
+static void factors_come_before_multigrid(void **state)
+{
+    static const struct {
+        int64_t rows, entries, near_null;
+        double direct;
+        bool expected;
+    } cases[] = {{15439, 252241, 1390, 0.06, true},     /* bcsstk25: 0.08 and 9.8 */
+                 {50000, 349968, 0, 0.27, true},        /* cvxbqp1: 0.20 and 6.9 */
+                 {17361, 340431, 0, 0.05, true},        /* gyro_m: 0.05 and 0.21 */
+                 {150102, 726674, 147100, 0.50, false}, /* G2_circuit: 0.48 and 0.32 */
+                 {1000000, 7000000, 0, 1000.0, false}}; /* too expensive to come first */
+    const cost_rates *host = rates_of_kind(RATES_HOST);
+
+    (void)state;
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        matrix_facts f = SPD(cases[k].rows, cases[k].entries, 300);
+
+        f.near_null_rows = cases[k].near_null;
+        assert_int_equal(suits_factors(host, &f, cases[k].direct), cases[k].expected);
+        f.near_null_rows = f.n;
+        assert_false(suits_factors(host, &f, cases[k].direct));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(attempts_are_in_this_order),
@@ -393,7 +418,8 @@ int main(void)
                                        cmocka_unit_test(complex_matrices_have_costs_of_their_own),
                                        cmocka_unit_test(rows_apart_are_scaled_once),
                                        cmocka_unit_test(estimates_meet_measurements),
-                                       cmocka_unit_test(distance_forbids_a_diagonal)};
+                                       cmocka_unit_test(distance_forbids_a_diagonal),
+                                       cmocka_unit_test(factors_come_before_multigrid)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
