@@ -8,6 +8,12 @@
 
 static tess_context *ctx;
 
+static bool has_factors(const automatic_run *t)
+{
+    return t->count == 1 && t->attempts[0].precond == TESS_PRECOND_LU;
+}
+
+/* Unless the first solve took so long that factors take its place: others may have had the cores. */
 static void the_winner_is_kept(void **state)
 {
     tess_solve_options options = slow_options();
@@ -22,8 +28,8 @@ static void the_winner_is_kept(void **state)
     run_automatic(&t);
     assert_true(t.result.verified);
     assert_int_equal(t.count, 1);
-    assert_int_equal(t.result.solver, first);
-    assert_true(t.attempts[0].setup_seconds == 0.0);
+    assert_true(has_factors(&t) || t.result.solver == first);
+    assert_true(has_factors(&t) || t.attempts[0].setup_seconds == 0.0);
     close_automatic(&t);
 }
 
@@ -42,11 +48,6 @@ static void new_values_change_the_choice(void **state)
     assert_true(t.result.verified);
     assert_int_not_equal(t.result.solver, TESS_SOLVER_CG);
     close_automatic(&t);
-}
-
-static bool has_factors(const automatic_run *t)
-{
-    return t->count == 1 && t->attempts[0].precond == TESS_PRECOND_LU;
 }
 
 /* One solve after another with one matrix: factors replace iterations, until the values change. */

@@ -121,7 +121,7 @@ extern "C" tess_status incomplete_sweep_on_gpu(const tess_matrix *assembled, con
     swept_report report = {ULLONG_MAX, ULLONG_MAX, 0}, *place = nullptr;
     tess_status status = TESS_SUCCESS;
 
-    *out = {-1, 0.0, 0, true};
+    *out = {-1, 0.0, 0, true, false};
     if (job->n == 0) { return TESS_SUCCESS; }
     TESS_TRY(tess_device_allocate(ctx, t.v.nnz, sizeof *arrays[1].w, reinterpret_cast<void **>(&arrays[1].w)));
     TESS_TRY(
