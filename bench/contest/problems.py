@@ -58,7 +58,11 @@ def kind_of(matrix):
 
 
 def from_gallery(name):
-    import tessera_sparse as ts
+    try:
+        import tessera_sparse as ts
+    except ModuleNotFoundError:
+        raise ValueError("problems of the gallery need tessera_sparse in the Python that runs contest.py: install the "
+                         "wheel there, or take files and --problems real") from None
     words = name.removeprefix(BARE).split(":")
     matrix = ts.Matrix.gallery(words[0], *words[1:], context=ts.Context(device="cpu")).to_scipy()
     coordinates = lattice(int(words[1])) if words[0] in ELASTIC and not name.startswith(BARE) else None
