@@ -26,9 +26,9 @@ typedef struct cost_rates {
     /* Multigrid: a cycle, beside its passes for a row and what it begins with; the set-up: once, for a row and an
        entry. */
     double cycle_passes, cycle_row, cycle_start, multigrid_start, multigrid_row, multigrid_entry;
-    /* Complete factors: once, for a row, an entry, and an operation of the factorization (0: as
-       the host's BLAS has it). Of an unsymmetric matrix they
-       take so many times as long: its entries are matched first, and both sides are kept. */
+    /* Complete factors: once, for a row, an entry, and an operation of the factorization (0: as the host's BLAS has
+       it). Of an unsymmetric matrix they take so many times as long: its entries are matched first, and both sides are
+       kept. */
     double direct_start, direct_row, direct_entry, direct_flop, direct_unsymmetric;
 } cost_rates;
 

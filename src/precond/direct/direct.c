@@ -201,8 +201,8 @@ static tess_status judge_pivots(const direct_factors *m)
     return TESS_SUCCESS;
 }
 
-/* OpenBLAS: of 14 matrices with 2e8 to 2e10 operations on two cores with AVX-512, at most 0.08 ns in FP32 and 0.11 in
-   FP64, half of it for most. */
+/* OpenBLAS: of nine matrices with 1e9 to 2e10 operations on two cores with AVX-512, at most 0.08 ns in FP32 and 0.11 in
+   FP64, half of it for most. Of fewer operations other work decides (docs/results/automatic.md). */
 #define OPENBLAS_FLOP_SECONDS 0.08e-9
 
 double direct_flop_seconds(void)
